@@ -1,0 +1,65 @@
+"""otpy: Erlang/OTP-style supervision trees for Python services."""
+
+from __future__ import annotations
+
+from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.gen_server import GenServer
+from otpy.actors.supervisor import Supervisor
+from otpy.app import Application, main, run
+from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
+from otpy.core.reason import Crashed, Exit, Kill, Killed, NoProc, Normal, Reason, Shutdown
+from otpy.core.spec import BRUTAL_KILL, INFINITY, ChildSpec, Name, child, name
+from otpy.errors import OtpyError
+from otpy.runtime.actor import Actor
+from otpy.runtime.caller import Caller
+from otpy.runtime.links import Down, ExitSignal, Monitor
+from otpy.runtime.named import NamedRef
+from otpy.runtime.nap import checkpoint, sleep
+from otpy.runtime.nap import exit_with as exit  # noqa: A004 - OTP's word; nobody imports it by star
+from otpy.runtime.ref import Ref
+from otpy.runtime.request import call, cast
+from otpy.runtime.system import System
+
+__all__ = [
+    "BRUTAL_KILL",
+    "INFINITY",
+    "Actor",
+    "Application",
+    "Caller",
+    "ChildSpec",
+    "Continue",
+    "Crashed",
+    "Down",
+    "DynamicSupervisor",
+    "Exit",
+    "ExitSignal",
+    "Fail",
+    "GenServer",
+    "Ignore",
+    "Kill",
+    "Killed",
+    "Monitor",
+    "Name",
+    "NamedRef",
+    "NoProc",
+    "NoReply",
+    "Normal",
+    "OtpyError",
+    "Reason",
+    "Ref",
+    "Reply",
+    "Shutdown",
+    "Stop",
+    "Supervisor",
+    "System",
+    "call",
+    "cast",
+    "checkpoint",
+    "child",
+    "dynamic",
+    "exit",
+    "main",
+    "name",
+    "run",
+    "sleep",
+]

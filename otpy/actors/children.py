@@ -1,0 +1,127 @@
+"""A supervisor's table of children: their specs, their processes and their history, in start order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.core.spec import BRUTAL_KILL, INFINITY
+
+if TYPE_CHECKING:
+    from otpy.core.reason import Reason
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.actor import Actor
+    from otpy.runtime.ref import Ref
+
+__all__ = ["ChildCounts", "ChildInfo", "ChildTable", "Entry"]
+
+WORKER_SHUTDOWN = 5.0
+"""Seconds a worker gets to end. OTP: 5000 ms."""
+
+
+class Entry:
+    """One child. Only its supervisor's turns write it; the inspector reads it at any time."""
+
+    __slots__ = ("cls", "last_exit", "ref", "restarting", "restarts", "spec")
+
+    def __init__(self, spec: ChildSpec, cls: type[Actor]) -> None:
+        """A child that has not been started."""
+        self.spec = spec
+        self.cls = cls
+        self.ref: Ref[Any] | None = None
+        self.restarting = False
+        self.restarts = 0
+        self.last_exit: Reason | None = None
+
+    @property
+    def shutdown(self) -> float:
+        """Seconds it gets to end; 0 below zero never happens, a brutal kill is -1."""
+        own = self.spec.options.shutdown
+        if own is None:
+            return INFINITY if self.cls.is_supervisor else WORKER_SHUTDOWN
+        return -1.0 if own == BRUTAL_KILL else float(own)
+
+    @property
+    def type(self) -> Literal["worker", "supervisor"]:
+        """What it is, for counting."""
+        return "supervisor" if self.cls.is_supervisor else "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildInfo:
+    """One row of `which_children`. OTP: {Id, Child, Type, Modules}."""
+
+    id: str
+    """Its id; of a dynamic child its number."""
+    ref: Ref[Any] | None
+    """Its process, None when it has none."""
+    state: Literal["running", "restarting", "stopped"]
+    """`restarting` while its restart has failed and is tried again."""
+    type: Literal["worker", "supervisor"]
+    """What it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildCounts:
+    """What `count_children` returns."""
+
+    specs: int
+    """All children, running or not."""
+    active: int
+    """Those with a living process."""
+    supervisors: int
+    """Those that are supervisors, running or not."""
+    workers: int
+    """Those that are workers, running or not."""
+
+
+class ChildTable:
+    """Children by id, in start order."""
+
+    def __init__(self) -> None:
+        """No children."""
+        self.by_id: dict[str | int, Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    def entries(self) -> list[Entry]:
+        """All children, first started first."""
+        return list(self.by_id.values())
+
+    def add(self, ident: str | int, entry: Entry) -> None:
+        """Add a child at the end."""
+        self.by_id[ident] = entry
+
+    def remove(self, ident: str | int) -> None:
+        """Forget a child and its spec."""
+        self.by_id.pop(ident, None)
+
+    def holding(self, ref: Ref[Any]) -> Entry | None:
+        """The child whose process this is; None for a stranger or a process that was replaced."""
+        entry = self.by_id.get(ref.id)
+        return entry if entry is not None and entry.ref is ref else None
+
+    def ref_of(self, ident: str) -> Ref[Any] | None:
+        """A child's living process, found by the text of its id."""
+        entry = self.by_id.get(ident)
+        if entry is None and ident.isdecimal():
+            entry = self.by_id.get(int(ident))
+        return entry.ref if entry is not None else None
+
+    def infos(self) -> list[ChildInfo]:
+        """All children, last started first, as OTP lists them."""
+        return [info_of(ident, entry) for ident, entry in reversed(self.by_id.copy().items())]
+
+    def counts(self) -> ChildCounts:
+        """How many there are of each kind."""
+        entries = self.entries()
+        active = sum(entry.ref is not None and entry.ref.reason is None for entry in entries)
+        supervisors = sum(entry.cls.is_supervisor for entry in entries)
+        return ChildCounts(len(entries), active, supervisors, len(entries) - supervisors)
+
+
+def info_of(ident: str | int, entry: Entry) -> ChildInfo:
+    """One child as others see it."""
+    state: Literal["running", "restarting", "stopped"] = "running" if entry.ref is not None else "stopped"
+    return ChildInfo(str(ident), entry.ref, "restarting" if entry.restarting else state, entry.type)

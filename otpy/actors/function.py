@@ -1,0 +1,88 @@
+"""Any function as a child: it runs once, and its actor ends when it returns. Elixir: Task."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from otpy.core.decision import Continue, Stop
+from otpy.runtime.actor import Actor
+from otpy.runtime.nap import checkpoint
+from otpy.runtime.spawn import ADAPTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from otpy.core.reason import Reason
+
+__all__ = ["FunctionActor"]
+
+
+class FunctionActor(Actor):
+    """Runs one function, or one coroutine function under `asyncio.run`, on a thread of its own.
+
+    Its start is done before the function begins. It ends `Normal` when the function returns. Told to stop, it leaves
+    the function at the next `otpy.sleep` or `otpy.checkpoint`, a coroutine at its next `await`; one that does neither
+    is killed when its `shutdown` time is over, and its thread goes on as a zombie.
+    """
+
+    place: ClassVar[str] = "thread"
+
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Take the function; it runs when the starter was released."""
+        self._function: Callable[..., Any] = args[0]
+        self._args, self._kwargs = args[1:], kwargs
+        return Continue()
+
+    @property
+    def kind(self) -> str:
+        """The function's name, for the tree."""
+        return str(getattr(self._function, "__qualname__", type(self._function).__name__))
+
+    def handle_continue(self, _: object) -> object:
+        """Run the function."""
+        self.ref.current = "run"
+        function = self._function
+        if inspect.iscoroutinefunction(function):
+            asyncio.run(self._guard(function(*self._args, **self._kwargs)))
+        else:
+            function(*self._args, **self._kwargs)
+        checkpoint()
+        return Stop()
+
+    def terminate(self, reason: Reason) -> None:
+        """Nothing to do: a function cleans up after itself."""
+
+    async def _guard(self, work: Coroutine[Any, Any, object]) -> None:
+        """Run the coroutine so that an exit signal cancels it."""
+        task = asyncio.ensure_future(work)
+        self.ref.waiting = _Running(asyncio.get_running_loop(), task)
+        try:
+            checkpoint()
+            await task
+        except asyncio.CancelledError:
+            checkpoint()
+            raise
+        finally:
+            self.ref.waiting = None
+
+
+class _Running:
+    """A coroutine that an exit signal cancels; no circle of calls leads through it."""
+
+    deferred = True
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Future[object]) -> None:
+        self._loop = loop
+        self._task = task
+
+    def interrupt(self, reason: Reason) -> None:  # noqa: ARG002 - the same for every reason
+        self._loop.call_soon_threadsafe(self._task.cancel)
+
+
+def _adapt(start: Callable[..., Any]) -> type[Actor] | None:
+    return None if isinstance(start, type) or not callable(start) else FunctionActor
+
+
+ADAPTERS.append(_adapt)

@@ -1,0 +1,200 @@
+"""The composition root: knits a system, its control socket and the program's signals together."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import otpy.actors.adopted
+import otpy.actors.function
+import otpy.places  # noqa: F401 - the places register themselves
+from otpy.control.claim import claim_name
+from otpy.control.server import ControlServer
+from otpy.core.exit_codes import ExitCode
+from otpy.core.reason import Reason, RestartLimit, Shutdown, is_clean
+from otpy.core.spec import ChildSpec, child
+from otpy.errors import OtpyError, TreeFailedError
+from otpy.runtime.links import Monitor, watch
+from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES, System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from otpy.control.rights import Rights
+    from otpy.core.clock import Clock
+    from otpy.runtime.stopping import Unstopped
+
+__all__ = ["Application", "main", "run"]
+
+log = logging.getLogger("otpy")
+
+SHUTDOWN = 30.0
+"""Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
+
+
+class Application(System):
+    """A system that runs as a program: it can be waited for, looked into, and told to stop from outside."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Made by `run`."""
+        super().__init__(name, **options)
+        # A SimpleQueue, for its `put` may be called in a signal handler that interrupts its `get`.
+        self._ends: SimpleQueue[Reason | None] = SimpleQueue()
+        self.failure: str | None = None
+        self.left: list[Unstopped] = []
+        self.on_too_many_zombies = self._give_up
+
+    def request_stop(self) -> None:
+        """Ask the program to stop, from any thread or signal handler; returns at once."""
+        self._ends.put(None)
+
+    def wait(self) -> Reason | None:
+        """Block the calling thread until the program is told to stop (None) or the root has ended (its exit reason)."""
+        ended = self._ends.get()
+        self._ends.put(ended)  # for others who wait
+        return ended
+
+    def watch_root(self) -> None:
+        """Note when the root ends by itself."""
+        watch(_RootWatch(self))
+
+    def root_ended(self, reason: Reason) -> None:
+        """The root has ended."""
+        gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
+        if gave_up or not is_clean(reason):
+            self.failure = self.failure or str(reason)
+        self._ends.put(reason)
+
+    def _give_up(self) -> None:
+        self.failure = f"more than {self.max_zombies} killed actors still run"
+        self._ends.put(None)
+
+
+class _RootWatch(Monitor):
+    """Tells the application of its root's end."""
+
+    __slots__ = ("app",)
+
+    def __init__(self, app: Application) -> None:
+        super().__init__(app.root, app.root, None)
+        self.app = app
+
+    def fire(self, reason: Reason) -> None:
+        self.app.root_ended(reason)
+
+
+@contextmanager
+def run(
+    tree: Callable[..., Any] | ChildSpec,
+    *args: Any,
+    name: str | None = None,
+    control: Rights = "operate",
+    shutdown: float = SHUTDOWN,
+    switch_interval: float | None = None,
+    gc_freeze: bool = False,
+    clock: Clock | None = None,
+    max_threads: int = MAX_THREADS,
+    max_zombies: int = MAX_ZOMBIES,
+    control_directory: Path | None = None,
+) -> Iterator[Application]:
+    """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
+
+    In the main thread SIGTERM and SIGINT end `system.wait()`; a second one ends the program at once.
+
+    Args:
+        tree: a supervisor, any other actor class, a function, or a child spec.
+        *args: for its `init`.
+        name: the first part of every path; unique among the user's running programs, so a second `shop` becomes
+            `shop-2`. By default the tree's own name in lower case.
+        control: what other terminals of the same user may do: `off`, `read`, `operate` or `full`.
+        shutdown: seconds for the whole stop.
+        switch_interval: seconds a computing thread keeps the interpreter; None leaves Python's 0.005. Process-wide.
+        gc_freeze: take what is there after the start out of garbage collections. Process-wide.
+        clock: the system's clock; the monotonic one by default.
+        max_threads: extra threads for actors that block outside of otpy.
+        max_zombies: killed actors that may still run before the program ends.
+        control_directory: where the control socket goes.
+
+    Raises:
+        StartError: the tree did not start.
+        TreeFailedError: on leaving the block: the root gave up or crashed.
+    """
+    spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
+    claim = claim_name(name or _snake(spec.id), control_directory) if control != "off" else None
+    own = claim.name if claim is not None else name or _snake(spec.id)
+    system = Application(own, clock=clock, max_threads=max_threads, max_zombies=max_zombies)
+    server = ControlServer(system, rights=control, directory=control_directory, claim=claim)
+    if switch_interval is not None:
+        sys.setswitchinterval(switch_interval)
+    atexit.register(system.stop, timeout=shutdown)
+    try:
+        server.start()
+        with _signals(system):
+            system.start_root(spec)
+            system.watch_root()
+            if gc_freeze:
+                gc.collect()
+                gc.freeze()
+            yield system
+    finally:
+        atexit.unregister(system.stop)
+        system.left = system.stop(timeout=shutdown)
+        server.close()
+        for unstopped in system.left:
+            log.error("%s", unstopped)
+    if system.failure is not None:
+        raise TreeFailedError(system.name, system.failure)
+
+
+def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> int:
+    """Run a tree until it is told to stop or gives up; returns the exit code (`otpy.core.exit_codes`)."""
+    system: Application | None = None
+    try:
+        with run(tree, *args, **options) as system:
+            system.wait()
+    except OtpyError as error:
+        log.critical("%s", error)
+        return ExitCode.FAILED
+    return ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN
+
+
+@contextmanager
+def _signals(system: Application) -> Iterator[None]:
+    """SIGTERM and SIGINT ask the program to stop; only the main thread can say so, and only there it is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: dict[int, Any] = {}
+    seen: list[int] = []
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        if seen or os.getpid() != owner:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        seen.append(number)
+        system.request_stop()
+
+    owner = os.getpid()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before[number] = signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            with suppress(TypeError):  # a handler that was not set from Python cannot be set back from it
+                signal.signal(number, handler)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,28 @@
+"""Floor 7: the command `otpy`, which looks at running programs from another terminal, and runs one."""
+
+from __future__ import annotations
+
+import click
+
+from otpy.cli.lazy import LazyGroup
+from otpy.control.wire import otpy_version
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "demo": "otpy.cli.demo:demo",
+    "info": "otpy.cli.info:info",
+    "kill": "otpy.cli.operate:kill",
+    "ps": "otpy.cli.ps:ps",
+    "restart": "otpy.cli.operate:restart",
+    "run": "otpy.cli.run:run",
+    "stop": "otpy.cli.operate:stop",
+    "tree": "otpy.cli.tree:tree",
+}
+"""Where each command is; a module is imported when its command is used, and a missing one is no command."""
+
+
+@click.group(cls=LazyGroup, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(otpy_version(), prog_name="otpy")
+def main() -> None:
+    """See and mend the otpy programs that run on this machine."""

@@ -1,0 +1,78 @@
+"""A click group whose commands are imported when they are used, and whose errors are one line and an exit status."""
+
+from __future__ import annotations
+
+import errno
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from otpy.control.errors import NoSuchSystemError
+from otpy.core.exit_codes import ExitCode
+from otpy.core.text import safe_str, visible
+from otpy.errors import OtpyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CommandError", "CommandUsageError", "LazyGroup"]
+
+ERROR_LIMIT = 2_000
+
+
+class CommandError(click.ClickException):
+    """Ends a command with one line on standard error and an exit status."""
+
+    exit_code = int(ExitCode.FAILED)
+
+    def __init__(self, message: str) -> None:
+        """Say what went wrong; the text may be anybody's."""
+        super().__init__(visible(message, ERROR_LIMIT))
+
+
+class CommandUsageError(CommandError):
+    """The same, for a command line that cannot be used."""
+
+    exit_code = int(ExitCode.USAGE)
+
+
+class LazyGroup(click.Group):
+    """Finds commands by a table of `name` to `module:attribute`."""
+
+    def __init__(self, *args: Any, commands_at: Mapping[str, str], **options: Any) -> None:  # click's own, passed on
+        """Take click's arguments, and the table."""
+        super().__init__(*args, **options)
+        self._commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every name in the table; click leaves out those `get_command` does not find."""
+        return sorted({*super().list_commands(ctx), *self._commands_at})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command; None when its module is not there."""
+        if cmd_name not in self._commands_at:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self._commands_at[cmd_name].partition(":")
+        try:
+            command: click.Command = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:
+            if error.name == module:
+                return None
+            raise
+        return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what goes wrong becomes a `CommandError`."""
+        try:
+            return super().invoke(ctx)
+        except NoSuchSystemError as error:
+            raise CommandUsageError(str(error)) from error
+        except OtpyError as error:
+            raise CommandError(safe_str(error, ERROR_LIMIT)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # `otpy tree | head`: click ends it quietly
+                raise
+            raise CommandError(safe_str(error, ERROR_LIMIT)) from error
+        except KeyboardInterrupt as error:
+            raise CommandError("interrupted") from error

@@ -1,0 +1,108 @@
+"""How commands reach running programs: the options for it, and the choice of the one that is meant."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from otpy.cli.lazy import CommandUsageError
+from otpy.control.client import HELLO_TIME, connect, connect_to, listed
+from otpy.control.errors import ControlError, GoneError, NoAnswerError, NoSuchSystemError
+from otpy.control.snapshot import Summary, from_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.control.client import Client, Endpoint
+
+__all__ = ["Reach", "Seen", "reach_options"]
+
+AT_ONCE = 16
+"""Programs asked at the same time, so that one that does not answer costs its time once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one socket turned out to be; without a summary, `problem` says why."""
+
+    name: str
+    pid: int | None = None
+    rights: str = "?"
+    summary: Summary | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where to look for programs, and how long to wait for a first word."""
+
+    directory: Path | None = None
+    """None looks wherever programs of this user put their sockets."""
+    hello_time: float = HELLO_TIME
+
+    def connect(self, name: str) -> Client:
+        """A connection to the program of this name."""
+        return connect_to(name, self.directory, hello_time=self.hello_time)
+
+    def connect_to_path(self, path: str) -> Client:
+        """A connection to the program in which this path lies."""
+        return self.connect(path.partition("/")[0])
+
+    def only_one(self) -> str:
+        """The name of the one program that runs.
+
+        Raises:
+            CommandUsageError: none does, or several, which are named.
+        """
+        names = [seen.name for seen in self.look_around()]
+        if len(names) == 1:
+            return names[0]
+        if not names:
+            raise CommandUsageError("no otpy program of yours is running")
+        raise CommandUsageError(f"several programs run, name one: {', '.join(names)}")
+
+    def look_around(self) -> list[Seen]:
+        """Every program that runs, by name, whether it answers or not; stale sockets are no programs."""
+        endpoints = listed(self.directory)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="otpy-cli") as pool:
+            return [seen for seen in pool.map(self._look_at, endpoints) if seen is not None]
+
+    def _look_at(self, endpoint: Endpoint) -> Seen | None:
+        try:
+            with connect(endpoint, hello_time=self.hello_time) as client:
+                summary = from_plain(Summary, client.ask("summary", within=max(self.hello_time, HELLO_TIME)))
+                return Seen(endpoint.name, client.hello.pid, client.hello.rights, summary)
+        except (NoSuchSystemError, GoneError):
+            return None
+        except NoAnswerError as error:
+            return Seen(endpoint.name, error.pid, problem="does not answer")
+        except ControlError as error:
+            return Seen(endpoint.name, problem=str(error))
+
+
+def reach_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the parameter `reach`, and the options it is made from."""
+
+    @click.option(
+        "--directory",
+        type=click.Path(path_type=Path),
+        envvar="OTPY_RUNTIME_DIR",
+        help="Where the sockets are, if not in the usual place; also $OTPY_RUNTIME_DIR.",
+    )
+    @click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        default=HELLO_TIME,
+        show_default=True,
+        help="Seconds in which a program must say hello.",
+    )
+    def with_reach(directory: Path | None, timeout: float, **rest: object) -> None:
+        command(reach=Reach(directory, timeout), **rest)
+
+    # click keeps a command's arguments in these two, and names it after them.
+    with_reach.__doc__, with_reach.__name__ = command.__doc__, command.__name__
+    return with_reach

@@ -1,0 +1,122 @@
+"""`otpy run module:Tree`: starts a tree as a program of its own, for a service manager or a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.control.rights import Rights
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import exception_line
+from otpy.errors import OtpyError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["load", "run"]
+
+SHUTDOWN = 30.0
+SWITCH_INTERVAL = 0.001
+
+
+@click.command
+@click.argument("target", metavar="MODULE:TREE")
+@click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1)
+@click.option("--name", help="What it is called; by default after the tree.")
+@click.option(
+    "--control",
+    type=click.Choice(get_args(Rights)),
+    default="operate",
+    show_default=True,
+    help="What other terminals may do.",
+)
+@click.option(
+    "--shutdown",
+    type=click.FloatRange(min=0),
+    default=SHUTDOWN,
+    show_default=True,
+    help="Seconds in which all must have stopped; inf waits.",
+)
+@click.option(
+    "--switch-interval",
+    type=click.FloatRange(min=0, min_open=True),
+    default=SWITCH_INTERVAL,
+    show_default=True,
+    help="Seconds a computing thread keeps the interpreter.",
+)
+@click.option("--gc-freeze", is_flag=True, help="Take what is there after the start out of garbage collections.")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    envvar="OTPY_RUNTIME_DIR",
+    help="Where the socket goes, if not in the usual place; also $OTPY_RUNTIME_DIR.",
+)
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    target: str,
+    arguments: tuple[str, ...],
+    directory: Path | None,
+    **options: Any,  # the others are `main`'s own, by the same names
+) -> None:
+    """Run the tree TREE of the module MODULE until it is told to stop, or gives up.
+
+    ARGUMENTs are handed to the tree as text; put -- before those that begin with a dash.
+    """
+    from otpy.app import main  # noqa: PLC0415 - looking at programs must not load all that runs one
+
+    if directory is not None:
+        options["control_directory"] = directory
+    ctx.exit(main(load(target), *arguments, **options))
+
+
+def load(target: str) -> object:
+    """The object that `module:name` means, imported as `python -m` would: the current directory comes first.
+
+    Raises:
+        CommandError: there is no such module or name, or the module fails as it is imported.
+    """
+    module_name, colon, name = target.partition(":")
+    if not (module_name and colon and name):
+        raise CommandUsageError(f"{target!r} is no module:Tree, such as shop:Shop")
+    found: object = _imported(module_name)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            hint = did_you_mean(part, [word for word in dir(found) if not word.startswith("_")])
+            raise CommandUsageError(f"{module_name} has no {name!r}: {hint}")
+        found = getattr(found, part)
+    return found
+
+
+def _imported(name: str) -> ModuleType:
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise CommandUsageError(f"no module {name!r} here ({here}) or on the path") from error
+        raise CommandError(_import_failure(name, error)) from error
+    except OtpyError:
+        raise
+    except Exception as error:
+        raise CommandError(_import_failure(name, error)) from error
+
+
+def _import_failure(name: str, error: Exception) -> str:
+    """One line, with the last place in a file that is not Python's own import machinery."""
+    places = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        places.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    file, line = places[-1]
+    where = f" ({os.path.relpath(file)}, line {line})" if not file.startswith("<") else ""
+    return f"importing {name} failed: {exception_line(error, 500)}{where}"

@@ -1,0 +1,25 @@
+"""The terminal: consoles that never interpret what they print."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+
+from rich.console import Console
+
+__all__ = ["console"]
+
+PIPE_WIDTH = 160
+"""Columns where nobody has a screen: wide enough for whole lines in a log or a pipe."""
+
+
+def console() -> Console:
+    """A console on standard output as it is now.
+
+    Views hand it `Text`, so markup and emoji codes stay what they are; what the output's encoding lacks is replaced.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)

@@ -1,0 +1,245 @@
+"""The control server's own thread: one loop over all its sockets, in which nothing ever waits for one client.
+
+It writes no log while it serves: a logging handler may be the very thing that is stuck.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import selectors
+import socket
+import time
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from otpy.control.commands import Commands
+from otpy.control.connection import Connection
+from otpy.control.errors import BusyError, WireError
+from otpy.control.peers import may_talk, peer_of
+
+if TYPE_CHECKING:
+    import threading
+
+    from otpy.control.desk import Desk, Request
+    from otpy.control.limits import Limits
+
+__all__ = ["ControlLoop"]
+
+REST = 0.1
+"""Seconds without accepting when the process has no file descriptor left."""
+ACCEPTS = 16
+"""Connections taken in one round, so that a flood of them leaves room for requests."""
+
+LOG = logging.getLogger("otpy.control")
+
+
+class ControlLoop:
+    """Serves every client of one listening socket until it is told to close."""
+
+    def __init__(self, listener: socket.socket, desk: Desk, limits: Limits) -> None:
+        """Serve with the answers of `desk`; the loop owns the socket from now on."""
+        self._listener = listener
+        self._desk = desk
+        self._limits = limits
+        self._wake_in, self._wake_out = socket.socketpair()
+        self._wake_in.settimeout(0.0)
+        self._wake_out.settimeout(0.0)
+        # Not epoll: its set is shared with forked children, who must not change the parent's.
+        self._selector = selectors.PollSelector()
+        self._clients: dict[socket.socket, Connection] = {}
+        self._ready: deque[Connection] = deque()
+        self._commands: Commands[Connection] = Commands(limits.max_commands, self.wake)
+        self._close_by: float | None = None
+        self._rest_until = 0.0
+
+    def run(self) -> None:
+        """Serve; the body of the server's thread."""
+        try:
+            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._selector.register(self._wake_in, selectors.EVENT_READ)
+            while not self._is_over(now := time.monotonic()):
+                self._round(now)
+        except Exception:
+            LOG.exception("the control socket of this program is gone; the program itself goes on")
+        finally:
+            self.let_go()
+
+    def wake(self) -> None:
+        """Have the loop look around; from any thread."""
+        with suppress(OSError):  # full: it is about to look; closed: it has ended
+            self._wake_out.send(b"\0")
+
+    def close_by(self, moment: float) -> None:
+        """Take no new client, end when running commands are answered, or at `moment` of the monotonic clock."""
+        self._close_by = moment
+        self.wake()
+
+    def running(self) -> list[threading.Thread]:
+        """The threads of commands that are not done."""
+        return self._commands.running()
+
+    def let_go(self) -> None:
+        """Close every socket; also what a forked child does with its copies."""
+        for held in [*self._clients, self._listener, self._wake_in, self._wake_out]:
+            held.close()
+        self._clients.clear()
+
+    def _is_over(self, now: float) -> bool:
+        if self._close_by is None:
+            return False
+        return now >= self._close_by or not any(client.busy or client.has_to_write for client in self._clients.values())
+
+    def _round(self, now: float) -> None:
+        callers = False
+        for key, events in self._selector.select(self._patience(now)):
+            if isinstance(key.data, Connection):
+                self._serve(key.data, events)
+            elif key.fileobj is self._wake_in:
+                self._drain_wake()
+            else:
+                callers = True
+        if callers:  # last, so that nobody makes room for them whose request is already here
+            self._accept()
+        for client, reply in self._commands.finished():
+            client.busy = False
+            self._send(client, reply)
+        for _ in range(len(self._ready)):
+            self._next_request(self._ready.popleft())
+        self._end_overdue(time.monotonic())
+
+    def _patience(self, now: float) -> float | None:
+        if self._ready:
+            return 0.0
+        moments = [client.deadline for client in self._clients.values()]
+        moments += [moment for moment in (self._close_by, self._rest_until) if moment]
+        first = min(moments, default=float("inf"))
+        return None if first == float("inf") else max(0.0, first - now)
+
+    def _drain_wake(self) -> None:
+        with suppress(BlockingIOError):
+            self._wake_in.recv(4096)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTS):
+            try:
+                connected, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:  # no descriptor left: rest, for poll would call at once
+                self._rest_until = time.monotonic() + REST
+                self._selector.unregister(self._listener)
+                return
+            self._welcome(connected)
+
+    def _welcome(self, connected: socket.socket) -> None:
+        connected.settimeout(0.0)
+        client = Connection(connected, self._limits, time.monotonic())
+        refused = self._refusal(connected)
+        self._clients[connected] = client
+        self._selector.register(connected, selectors.EVENT_READ, client)
+        client.ending = refused is not None
+        self._send(client, self._desk.hello(refused))
+
+    def _refusal(self, connected: socket.socket) -> str | None:
+        if self._close_by is not None:
+            return "this program is ending"
+        if not may_talk(peer_of(connected), os.geteuid()):
+            return "this program belongs to another user"
+        if len(self._clients) < self._limits.max_clients:
+            return None
+        quiet = [client for client in self._clients.values() if not client.busy]
+        if not quiet:
+            return f"{len(self._clients)} clients are connected and all have commands running"
+        self._drop(min(quiet, key=lambda client: client.quiet_since))
+        return None
+
+    def _serve(self, client: Connection, events: int) -> None:
+        if client.socket not in self._clients:  # dropped earlier in this round
+            return
+        try:
+            if events & selectors.EVENT_WRITE:
+                client.flush()
+            elif not client.receive(time.monotonic()):
+                self._drop(client)
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop(client)
+            return
+        self._go_on(client)
+
+    def _next_request(self, client: Connection) -> None:
+        if client.socket not in self._clients:
+            return
+        try:
+            frame = client.next_frame(time.monotonic())
+            request = None if frame is None else self._desk.read(frame)
+        except WireError as error:
+            client.ending = True
+            self._send(client, self._desk.failure(error))
+            return
+        match request:
+            case None:
+                self._listen(client)
+            case bytes():
+                self._send(client, request)
+            case _:
+                self._run(client, request)
+
+    def _run(self, client: Connection, request: Request) -> None:
+        if request.verb.inline:
+            self._send(client, self._desk.answer(request))
+            return
+        try:
+            self._commands.start(request.verb.name, client, lambda: self._desk.answer(request))
+        except BusyError as error:
+            self._send(client, self._desk.failure(error, request.number))
+            return
+        client.busy = True
+        self._listen(client)
+
+    def _send(self, client: Connection, frame: bytes) -> None:
+        if client.socket not in self._clients:
+            return
+        try:
+            client.send(frame, time.monotonic())
+        except OSError:
+            self._drop(client)
+            return
+        self._go_on(client)
+
+    def _go_on(self, client: Connection) -> None:
+        """Decide what this client does next: takes the rest, goes, or has its next request looked at."""
+        if client.ending and not client.has_to_write:
+            self._drop(client)
+        elif client.has_to_write or client.busy:
+            self._listen(client)
+        else:
+            self._ready.append(client)
+
+    def _listen(self, client: Connection) -> None:
+        """Wait for what this client may do now; a busy one may do nothing and is not looked at."""
+        wanted = selectors.EVENT_WRITE if client.has_to_write else 0 if client.busy else selectors.EVENT_READ
+        known = client.socket in self._selector.get_map()
+        if not wanted and known:
+            self._selector.unregister(client.socket)
+        elif wanted and known:
+            self._selector.modify(client.socket, wanted, client)
+        elif wanted:
+            self._selector.register(client.socket, wanted, client)
+
+    def _drop(self, client: Connection) -> None:
+        if self._clients.pop(client.socket, None) is not None:
+            with suppress(KeyError):
+                self._selector.unregister(client.socket)
+            client.socket.close()
+
+    def _end_overdue(self, now: float) -> None:
+        for client in [client for client in self._clients.values() if client.deadline <= now]:
+            self._drop(client)
+        if self._rest_until and self._rest_until <= now:
+            self._rest_until = 0.0
+            self._selector.register(self._listener, selectors.EVENT_READ)

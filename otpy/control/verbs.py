@@ -1,0 +1,188 @@
+"""What can be asked of a program over its control socket; other floors add theirs with `register`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from otpy.control.errors import BadRequestError
+from otpy.control.snapshot import Detail, Inspected, Snapshot, Summary, to_plain
+from otpy.control.wire import otpy_version
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from otpy.control.rights import Right
+
+    Params = Mapping[str, object]
+    Run = Callable[[Inspected, Params], object]
+
+__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register"]
+
+T = TypeVar("T")
+
+DEFAULT_LIMIT = 200
+MAX_RECORDS = 20_000
+MAX_ZOMBIES = 100
+MAX_STACK = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """One thing a program can be asked."""
+
+    name: str
+    right: Right
+    """What the program must give."""
+    run: Run
+    """Gets the system and the request's parameters; returns plain data."""
+    inline: bool = False
+    """Whether it is answered on the server's own thread: only for what waits for nothing and takes no lock for long."""
+
+
+class VerbTable:
+    """The verbs of a server, by name."""
+
+    def __init__(self) -> None:
+        self._verbs: dict[str, Verb] = {}
+
+    def __iter__(self) -> Iterator[Verb]:
+        return iter(sorted(self._verbs.values(), key=lambda verb: verb.name))
+
+    def add(self, verb: Verb) -> None:
+        """Add one verb.
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if verb.name in self._verbs:
+            raise ValueError(f"the verb {verb.name!r} is there already")
+        self._verbs[verb.name] = verb
+
+    def get(self, name: object) -> Verb:
+        """The verb of this name.
+
+        Raises:
+            BadRequestError: there is none; the message names the nearest.
+        """
+        if not isinstance(name, str) or name not in self._verbs:
+            raise BadRequestError(f"no verb {visible(str(name), 40)!r}: {did_you_mean(str(name)[:40], self._verbs)}")
+        return self._verbs[name]
+
+
+VERBS = VerbTable()
+"""The verbs of every server that is not given a table of its own."""
+
+
+def register(name: str, *, right: Right, inline: bool = False, table: VerbTable = VERBS) -> Callable[[Run], Run]:
+    """Add the decorated function as a verb; see `Verb` for what it gets and may do.
+
+    Unless `inline`, it runs on a thread of its own and may wait as long as it likes.
+    """
+
+    def add(run: Run) -> Run:
+        table.add(Verb(name=name, right=right, run=run, inline=inline))
+        return run
+
+    return add
+
+
+def path_of(params: Params) -> str:
+    """The parameter `path`.
+
+    Raises:
+        BadRequestError: it is missing or no text.
+    """
+    path = params.get("path")
+    if not isinstance(path, str) or not path:
+        raise BadRequestError("the parameter 'path' is missing: it names an actor, as shop/feed/17")
+    return path
+
+
+def integer_of(params: Params, name: str, default: int) -> int:
+    """A parameter that is a number of things.
+
+    Raises:
+        BadRequestError: it is no whole number, or negative.
+    """
+    value = params.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise BadRequestError(f"the parameter {name!r} must be a whole number, 0 or more")
+    return value
+
+
+@register("summary", right="read", inline=True)
+def summary(system: Inspected, _params: Params) -> object:
+    """The program as one line."""
+    return to_plain(_summary(system))
+
+
+@register("tree", right="read", inline=True)
+def tree(system: Inspected, params: Params) -> object:
+    """The live tree, or the part below `path`; at most `limit` children of each supervisor."""
+    path = params.get("path")
+    records = tuple(
+        system.records(None if path is None else path_of(params), limit=integer_of(params, "limit", DEFAULT_LIMIT))
+    )
+    kept = records[:MAX_RECORDS]
+    zombies = tuple(system.zombies())[:MAX_ZOMBIES]
+    left_out = len(records) - len(kept)
+    return to_plain(Snapshot(system=_summary(system), records=kept, zombies=zombies, left_out=left_out))
+
+
+@register("info", right="read", inline=True)
+def info(system: Inspected, params: Params) -> object:
+    """One actor, and its Python stack when it runs."""
+    record = system.record(path_of(params))
+    stack = system.stack(record.path)
+    return to_plain(Detail(record=record, stack=None if stack is None else visible_lines(stack, MAX_STACK)))
+
+
+@register("stop", right="operate")
+def stop(system: Inspected, params: Params) -> None:
+    """Stop one child and keep its specification."""
+    system.terminate_child(_below_root(system, params))
+
+
+@register("restart", right="operate")
+def restart(system: Inspected, params: Params) -> None:
+    """Stop one child, if it runs, and start it again."""
+    system.restart_child(_below_root(system, params))
+
+
+@register("kill", right="operate")
+def kill(system: Inspected, params: Params) -> None:
+    """Kill one actor; its supervisor acts as for any death."""
+    system.kill(_below_root(system, params))
+
+
+@register("stop_system", right="operate")
+def stop_system(system: Inspected, _params: Params) -> None:
+    """Ask the whole program to stop; answered at once."""
+    system.request_stop()
+
+
+def _summary(system: Inspected) -> Summary:
+    return Summary(
+        name=system.name,
+        pid=os.getpid(),
+        version=otpy_version(),
+        python=platform.python_version(),
+        command=visible(" ".join(sys.argv)),
+        started_at=system.started_at,
+        uptime=max(0.0, time.time() - system.started_at),
+        counts=dict(system.counts()),
+    )
+
+
+def _below_root(system: Inspected, params: Params) -> str:
+    path = path_of(params)
+    if path == system.name:
+        raise BadRequestError(f"{visible(path)!r} is the whole program: name an actor in it, as {visible(path)}/cache")
+    return path

@@ -1,0 +1,86 @@
+"""What a handler may return instead of a plain value: its decision how to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from otpy.core.reason import Normal, Reason
+
+__all__ = ["Continue", "Decision", "Fail", "Ignore", "NoReply", "Reply", "Stop"]
+
+
+class _Missing:
+    """Tells absent from None."""
+
+
+_MISSING = _Missing()
+
+
+class Decision:
+    """Base of what a handler can decide."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continue(Decision):
+    """Go on with `handle_continue(term)` before any other message. From `init`: after the starter was released.
+
+    OTP: `{continue, Term}`.
+    """
+
+    term: object = None
+    """Handed to `handle_continue`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Decision):
+    """Answer the call and go on. A plain return value is the same without options. OTP: `{reply, …}`."""
+
+    value: object
+    """The reply."""
+    timeout: float | None = field(default=None, kw_only=True)
+    """Seconds after which `handle_timeout` runs unless a message comes first."""
+    then: Continue | None = field(default=None, kw_only=True)
+    """What to go on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoReply(Decision):
+    """Go on; a call is answered later by `caller.reply(value)`. OTP: `{noreply, …}`."""
+
+    timeout: float | None = field(default=None, kw_only=True)
+    """Seconds after which `handle_timeout` runs unless a message comes first."""
+    then: Continue | None = field(default=None, kw_only=True)
+    """What to go on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop(Decision):
+    """End the actor: `terminate` runs, then the reply is sent, then it exits. OTP: `{stop, Reason, Reply, State}`.
+
+    From `init`: the start fails with this reason.
+    """
+
+    reason: Reason = field(default_factory=Normal)
+    """The exit reason."""
+    reply: object = _MISSING
+    """The caller's reply; without one the call fails with the reason."""
+
+    @property
+    def has_reply(self) -> bool:
+        """Whether the caller gets a reply."""
+        return self.reply is not _MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore(Decision):
+    """From `init`: there is nothing to do, and that is no failure. OTP: `ignore`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail(Decision):
+    """From `init`: the start fails, but nothing crashed: the actor ends `Normal`. OTP >= 26: `{error, Reason}`."""
+
+    reason: Reason
+    """Why."""

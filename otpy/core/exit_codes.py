@@ -1,0 +1,20 @@
+"""How an otpy program or command ends, told to the shell; the table of `docs/reference/exit-codes.md`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["ExitCode"]
+
+
+class ExitCode(IntEnum):
+    """The exit status of `otpy` and of every program it runs."""
+
+    CLEAN = 0
+    """The tree ended as it was told to, or the command did what was asked."""
+    USAGE = 2
+    """The command line cannot be used: an unknown option, a module that is not there, a program that does not run."""
+    FAILED = 70
+    """The tree gave up or did not start, or the command could not be carried out. sysexits: EX_SOFTWARE."""
+    LEFT_OVER = 75
+    """The tree was stopped, and something outlived the deadline; it was reported. sysexits: EX_TEMPFAIL."""

@@ -1,0 +1,201 @@
+"""Exit reasons: the frozen values that travel in `Down` and exit signals.
+
+A reason holds text only, never a live traceback, which would keep the dead incarnation's state alive.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from otpy.core.text import safe_repr, safe_str
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = [
+    "BadReturn",
+    "Crashed",
+    "Exit",
+    "FailedChild",
+    "Frame",
+    "Kill",
+    "Killed",
+    "NoProc",
+    "Normal",
+    "Reason",
+    "RestartLimit",
+    "Shutdown",
+    "TimedOut",
+    "is_clean",
+]
+
+MAX_FRAMES = 20
+MAX_CAUSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an actor ended; the base of all reasons."""
+
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Normal(Reason):
+    """It had nothing left to do. OTP: `normal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown(Reason):
+    """It was asked to stop, as by its supervisor. OTP: `shutdown` and `{shutdown, Term}`."""
+
+    detail: object = None
+    """What the one who asked wanted to add."""
+
+    def __str__(self) -> str:
+        if self.detail is None:
+            return "shutdown"
+        own = isinstance(self.detail, RestartLimit | FailedChild)
+        return f"shutdown: {self.detail if own else safe_str(self.detail)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kill(Reason):
+    """The signal nobody can trap; an actor it ends has the reason `Killed`. OTP: `kill`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Killed(Reason):
+    """It was ended by the signal `Kill`; an ordinary reason when it arrives over a link. OTP: `killed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoProc(Reason):
+    """There was no such actor when somebody linked to it, watched it or called it. OTP: `noproc`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit(Reason):
+    """Any other reason somebody chose. OTP: `exit(Term)`."""
+
+    term: object
+    """The chosen term."""
+
+    def __str__(self) -> str:
+        return f"exit: {safe_repr(self.term)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLimit:
+    """The detail of a `Shutdown`: a supervisor gave up. OTP: reached_max_restart_intensity."""
+
+    path: str
+    """The supervisor's."""
+    child: str
+    """The id of the child whose restart was one too many."""
+    max_restarts: int
+    """How many restarts it bears."""
+    max_seconds: float
+    """Within which time."""
+    reason: Reason
+    """Why the child ended."""
+
+    def __str__(self) -> str:
+        limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
+        return f"{self.path} reached the restart limit of {limit} with child {self.child} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedChild:
+    """The detail of a `Shutdown`: a supervisor did not start. OTP: {failed_to_start_child, Id, Reason}."""
+
+    child: str
+    """The id of the child that did not start."""
+    reason: Reason
+    """Why."""
+
+    def __str__(self) -> str:
+        return f"child {self.child} did not start: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class BadReturn(Reason):
+    """A callback returned what it may not. OTP: `{bad_return_value, Value}`."""
+
+    value: str
+    """What it returned, as text."""
+
+    def __str__(self) -> str:
+        return f"bad return value: {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut(Reason):
+    """Its `init` took longer than its `start_timeout`. OTP: `timeout`, of a start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a traceback, as text."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        source = linecache.getline(self.file, self.line).strip()
+        head = f'  File "{self.file}", line {self.line}, in {self.function}'
+        return f"{head}\n    {source}" if source else head
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed(Reason):
+    """An exception escaped from its code. OTP: `{Error, Stacktrace}`."""
+
+    type: str
+    """The exception's class name."""
+    text: str
+    """What it said."""
+    frames: tuple[Frame, ...] = ()
+    """Where it came from, innermost last, at most 20."""
+    cause: Crashed | None = None
+    """The exception that led to this one."""
+
+    @property
+    def traceback(self) -> str:
+        """The traceback as Python prints it; source lines are read now, so they may be newer than the crash."""
+        before = f"{self.cause.traceback}\n\nwhich led to:\n\n" if self.cause else ""
+        lines = "\n".join(str(frame) for frame in self.frames)
+        return f"{before}Traceback (most recent call last):\n{lines}\n{self}"
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.text}" if self.text else self.type
+
+    @staticmethod
+    def of(error: BaseException, depth: int = MAX_CAUSES) -> Crashed:
+        """The reason for an exception that escaped."""
+        before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        cause = Crashed.of(before, depth - 1) if before is not None and before is not error and depth > 1 else None
+        return Crashed(type(error).__name__, safe_str(error), _frames(error.__traceback__), cause)
+
+
+def is_clean(reason: Reason) -> bool:
+    """Whether an exit with this reason is no failure: no crash report, no restart of a transient child."""
+    return isinstance(reason, Normal | Shutdown)
+
+
+def _frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
+    frames: list[Frame] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not code.co_filename.endswith(_OWN_FRAMES):
+            frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
+        traceback = traceback.tb_next
+    return tuple(frames[-MAX_FRAMES:])
+
+
+# The runtime's own frames stand above every handler and would only hide it.
+_OWN_FRAMES = ("otpy/runtime/turn.py", "otpy/runtime/lifecycle.py")

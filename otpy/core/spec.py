@@ -1,0 +1,214 @@
+"""Child specs: what a supervisor must know to start, restart and stop one child."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+
+from otpy.core.strategy import AutoShutdown, Restart
+from otpy.core.suggest import did_you_mean
+from otpy.errors import SpecError, UnknownOptionError
+
+__all__ = [
+    "BRUTAL_KILL",
+    "INFINITY",
+    "ChildSpec",
+    "Name",
+    "Options",
+    "check_spec",
+    "check_specs",
+    "child",
+    "name",
+]
+
+P = ParamSpec("P")
+A = TypeVar("A")
+
+INFINITY: Final = math.inf
+"""A shutdown time without end; the default for supervisors, which must be able to stop their children."""
+
+BRUTAL_KILL: Final = "brutal_kill"
+"""A shutdown that kills at once, without `terminate`."""
+
+Shutdown = float | Literal["brutal_kill"]
+Place = Literal["pool", "thread"]
+Overflow = Literal["drop_new", "drop_old", "raise"]
+
+_CHOICES: Final = {
+    "restart": ("permanent", "transient", "temporary"),
+    "place": ("pool", "thread", None),
+    "overflow": ("drop_new", "drop_old", "raise"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Generic[A]):
+    """A registered name that knows the class behind it, written once and used by starter and callers."""
+
+    text: str
+    """The name itself; unique in its system."""
+    cls: type[A] = field(compare=False)
+    """What is found under it."""
+
+
+def name(cls: type[A], text: str) -> Name[A]:
+    """Make a typed name for `.opts(name=…)` and `system.ref(…)`."""
+    return Name(text, cls)
+
+
+class OptionWords(TypedDict, total=False):
+    """The keywords of `ChildSpec.opts`, for the type checker."""
+
+    id: str
+    name: Name[Any] | str
+    restart: Restart
+    shutdown: Shutdown
+    significant: bool
+    start_timeout: float | None
+    place: Place
+    max_queue: int | None
+    overflow: Overflow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a child is kept; one object is shared by all specs that say nothing else."""
+
+    restart: Restart = "permanent"
+    """When it is started again: always, after a crash only, or never."""
+    shutdown: Shutdown | None = None
+    """Seconds between asking it to stop and killing it; None means 5.0 for workers, `INFINITY` for supervisors."""
+    significant: bool = False
+    """Whether its end by itself may end the supervisor (`auto_shutdown`)."""
+    start_timeout: float | None = None
+    """Seconds `init` may take; None, OTP's default, waits for ever."""
+    place: Place | None = None
+    """Where it runs; None means what its class says."""
+    max_queue: int | None = None
+    """Messages its mailbox holds at most; None means no limit."""
+    overflow: Overflow = "drop_new"
+    """What a full mailbox does with a message: a dropped one is a dead letter, `raise` tells the sender."""
+
+
+DEFAULT: Final = Options()
+KNOWN: Final = frozenset({"id", "name", *(f.name for f in fields(Options))})
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """One child of a supervisor: what to start and how to keep it. Made by `otpy.child` and `otpy.dynamic`."""
+
+    id: str
+    """Its name among its siblings, the last part of its path."""
+    start: Callable[..., object]
+    """An actor class or a function."""
+    args: tuple[object, ...] = ()
+    """For its `init`."""
+    kwargs: dict[str, object] = field(default_factory=dict)
+    """For its `init`."""
+    name: str | None = None
+    """The name it registers, if any."""
+    options: Options = DEFAULT
+    """How it is kept."""
+
+    def opts(self, **words: Unpack[OptionWords]) -> ChildSpec:
+        """The same child with other options.
+
+        Args:
+            **words: `id`, `name` and the fields of `Options`.
+
+        Raises:
+            UnknownOptionError: a keyword is no option; the message guesses which was meant.
+        """
+        given: dict[str, Any] = dict(words)
+        for word in given:
+            if word not in KNOWN:
+                raise UnknownOptionError(self.id, word, did_you_mean(word, KNOWN))
+        own_id = given.pop("id", self.id)
+        own_name = given.pop("name", self.name)
+        text = own_name.text if isinstance(own_name, Name) else own_name
+        options = replace(self.options, **given) if given else self.options
+        return ChildSpec(own_id, self.start, self.args, self.kwargs, text, options)
+
+
+_NO_KWARGS: Final[dict[str, object]] = {}
+
+
+class HasInit(Protocol[P]):
+    """Anything with an `init` whose arguments are `P`."""
+
+    def init(self, *args: P.args, **kwargs: P.kwargs) -> object:
+        """Run inside the child when it starts."""
+
+
+@overload
+def child(start: type[HasInit[P]], /, *args: P.args, **kwargs: P.kwargs) -> ChildSpec: ...
+@overload
+def child(start: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> ChildSpec: ...
+def child(start: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ChildSpec:  # Any: the overloads above check
+    """Declare a child: an actor class with its `init` arguments, or any function with its own.
+
+    Its id is the class's or function's name; set another with `.opts(id=…)` when one stands twice in a tree.
+    """
+    own = str(getattr(start, "__name__", None) or type(start).__name__)
+    return ChildSpec(own, start, args, kwargs or _NO_KWARGS)
+
+
+def check_specs(
+    path: str, specs: object, *, auto_shutdown: AutoShutdown = "never", taken: Iterable[str] = ()
+) -> list[ChildSpec]:
+    """All specs of one supervisor, checked before anything starts.
+
+    Raises:
+        SpecError: names the child's path, what was found and how to mend it.
+    """
+    if not isinstance(specs, list | tuple):
+        found = type(specs).__name__
+        raise SpecError(path, f"children() must return a list of child specs, got {found}")
+    seen = set(taken)
+    for spec in specs:
+        check_spec(path, spec, auto_shutdown=auto_shutdown)
+        if spec.id in seen:
+            raise SpecError(f"{path}/{spec.id}", "two children have this id; give one of them .opts(id=…)")
+        seen.add(spec.id)
+    return list(specs)
+
+
+def check_spec(path: str, spec: object, *, auto_shutdown: AutoShutdown = "never") -> ChildSpec:
+    """One spec, checked. Raises SpecError as `check_specs` does."""
+    if not isinstance(spec, ChildSpec):
+        raise SpecError(path, f"expected a child spec, got {type(spec).__name__}; write otpy.child(…)")
+    where = f"{path}/{spec.id}"
+    if spec.options is not DEFAULT:
+        _check_options(where, spec.options, auto_shutdown)
+    if not isinstance(spec.id, str) or not spec.id or "/" in spec.id:
+        raise SpecError(where, "an id is a text without '/' (ids joined by '/' make the path)")
+    if not callable(spec.start):
+        raise SpecError(where, f"start must be an actor class or a function, got {type(spec.start).__name__}")
+    return spec
+
+
+def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) -> None:
+    for option, choices in _CHOICES.items():
+        value = getattr(options, option)
+        if value not in choices:
+            words = [choice for choice in choices if choice is not None]
+            raise SpecError(where, f"{option}={value!r}: {did_you_mean(str(value), words)}")
+    shutdown = options.shutdown
+    if shutdown is not None and shutdown != BRUTAL_KILL and not _is_number(shutdown, at_least=0):
+        raise SpecError(where, f"shutdown={shutdown!r}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
+    if options.start_timeout is not None and not _is_number(options.start_timeout, above=0):
+        raise SpecError(where, f"start_timeout={options.start_timeout!r}: seconds > 0, or None to wait for ever")
+    if options.max_queue is not None and not (type(options.max_queue) is int and options.max_queue > 0):
+        raise SpecError(where, f"max_queue={options.max_queue!r}: a whole number > 0, or None for no limit")
+    if options.significant and (options.restart == "permanent" or auto_shutdown == "never"):
+        mend = "a significant child is transient or temporary, under a supervisor whose auto_shutdown is not 'never'"
+        raise SpecError(where, f"significant=True with restart={options.restart!r}, {auto_shutdown=}: {mend}")
+
+
+def _is_number(value: object, *, at_least: float = -math.inf, above: float = -math.inf) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value >= at_least and value > above

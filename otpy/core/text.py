@@ -1,0 +1,259 @@
+"""Text that is safe to show: bounded, free of escape sequences, and made without running foreign code.
+
+A `__repr__` may raise, recurse or take ten seconds, and Python has no way to interrupt it. So reports describe values
+from the outside: what Python itself builds (numbers, text, containers, dataclasses, enums) is written out, anything
+else is named by its class. Who wants an object's own words passes a `box`, a function that runs them where they harm
+nobody, as `otpy.control.timebox.TimeBox` does on a throw-away thread.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import pathlib
+import reprlib
+import sys
+import types
+import uuid
+import zoneinfo
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Box = Callable[[Callable[[], str]], str]
+
+__all__ = ["exception_line", "safe_repr", "safe_str", "shorten", "type_name", "visible", "visible_lines"]
+
+TEXT_LIMIT = 200
+"""Characters of one value in a report, unless the caller says otherwise."""
+MAX_ITEMS = 8
+MAX_DEPTH = 4
+MAX_INT_BITS = 512
+"""A longer int is named by its size: its digits cost quadratic time, and Python refuses more than 4 300 of them."""
+
+LEAVES = (
+    *(type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
+    *(dt.date, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal),
+    *(uuid.UUID, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath, pathlib.PureWindowsPath),
+)
+"""Exactly these types say themselves what they are: quickly, and without asking anything foreign."""
+
+ZONES = (type(None), dt.timezone, zoneinfo.ZoneInfo)
+"""Time zones a `datetime` may ask while it writes itself."""
+
+TRUSTED = sys.stdlib_module_names | {"otpy"}
+"""Packages whose exceptions may write their own text, as long as they were given plain arguments."""
+
+_CLASS_NAME = type.__dict__["__name__"].__get__
+_CLASS_MODULE = type.__dict__["__module__"].__get__
+_CLASS_MRO = type.__dict__["__mro__"].__get__
+_ARGUMENTS = BaseException.__dict__["args"].__get__
+_GENERATED = (dataclasses.__file__, reprlib.__file__)
+
+
+def shorten(text: str, limit: int = TEXT_LIMIT) -> str:
+    """At most `limit` characters; what is missing is marked by an ellipsis."""
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def visible(text: str, limit: int = TEXT_LIMIT) -> str:
+    """One line of at most `limit` characters in which nothing acts on a terminal.
+
+    Control characters, escape sequences, direction marks, invisible characters and lone surrogates are written as
+    Python escapes; markup is left as it is, for it is text unless somebody parses it.
+    """
+    head = str.__str__(text)[: limit + 1]
+    return shorten(head if head.isprintable() else "".join(map(_escaped, head)), limit)
+
+
+def visible_lines(text: str, limit: int = 8_000, max_lines: int = 100) -> str:
+    """As `visible`, keeping line breaks: the last `max_lines` lines, for a traceback ends with its cause."""
+    lines = str.__str__(text)[-limit:].expandtabs(4).split("\n")
+    missing = len(lines) - max_lines
+    kept = [f"… {missing} lines left out", *lines[missing:]] if missing > 0 else lines
+    return "\n".join(visible(line, limit) for line in kept)
+
+
+def safe_str(value: object, limit: int = TEXT_LIMIT, *, box: Box | None = None) -> str:
+    """What a value says, on one line: text as it is, an exception's message, anything else as `safe_repr`.
+
+    Runs nothing foreign unless `box` is given: an exception with a `__str__` of its own is then asked inside it.
+    """
+    try:
+        return visible(_spoken(value, limit, box), limit)
+    except Exception:  # noqa: BLE001 - a report never fails for what it reports on
+        return f"<{type_name(type(value))} that cannot be described>"
+
+
+def safe_repr(value: object, limit: int = TEXT_LIMIT, *, box: Box | None = None) -> str:
+    """A value as Python would write it, on one line of at most `limit` characters.
+
+    Runs nothing foreign unless `box` is given: `repr(value)` is then made inside it.
+    """
+    try:
+        return visible(box(lambda: repr(value)) if box else _Description(limit).of(value), limit)
+    except Exception:  # noqa: BLE001 - a report never fails for what it reports on
+        return f"<{type_name(type(value))} that cannot be described>"
+
+
+def exception_line(error: BaseException, limit: int = TEXT_LIMIT, *, box: Box | None = None) -> str:
+    """An exception as the last line of a traceback: its class and its message."""
+    text = safe_str(error, limit, box=box)
+    return shorten(f"{type_name(type(error))}: {text}" if text else type_name(type(error)), limit)
+
+
+def type_name(cls: type) -> str:
+    """A class's name, with its module unless it is a builtin; a metaclass has no say in it."""
+    name, module = _CLASS_NAME(cls), _CLASS_MODULE(cls)
+    plain = name if not isinstance(module, str) or module in {"builtins", "__main__"} else f"{module}.{name}"
+    return visible(plain)
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def _spoken(value: object, limit: int, box: Box | None) -> str:
+    kind = type(value)
+    if issubclass(kind, str):
+        return cast("str", value)
+    if not issubclass(kind, BaseException):
+        return _Description(limit).of(value)
+    error = cast("BaseException", value)
+    if _speaks_safely(error):
+        return str(error)
+    if box is not None:
+        return box(lambda: str(error))
+    return ", ".join(_Description(limit).of(argument) for argument in _ARGUMENTS(error)[:MAX_ITEMS])
+
+
+def _speaks_safely(error: BaseException) -> bool:
+    """Whether `str(error)` runs only Python's own code: it was written by Python and has plain arguments."""
+    writer = next(cls for cls in _CLASS_MRO(type(error)) if "__str__" in vars(cls))
+    module = _CLASS_MODULE(writer)
+    known = isinstance(module, str) and module.partition(".")[0] in TRUSTED
+    named = error.filename if isinstance(error, OSError) else None
+    arguments = _ARGUMENTS(error)
+    if isinstance(error, BaseExceptionGroup):  # counts its exceptions, asks none
+        arguments = arguments[:1]
+    return known and _is_plain(named) and _is_plain(arguments)
+
+
+def _is_plain(value: object, depth: int = 0) -> bool:
+    kind = type(value)
+    if kind in {list, tuple}:
+        items = cast("list[object]", value)
+        return depth < MAX_DEPTH and len(items) <= 10 * MAX_ITEMS and all(_is_plain(item, depth + 1) for item in items)
+    if kind is int:
+        return cast("int", value).bit_length() <= MAX_INT_BITS
+    return kind in {str, bytes} or kind in LEAVES
+
+
+class _Description:
+    """Writes one value within a budget of characters, so that breadth and depth cannot add up."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+
+    def of(self, value: object, depth: int = 0) -> str:
+        if self.left <= 0 or depth > MAX_DEPTH:
+            return "…"
+        try:
+            text = self._leaf(value)
+            if text is None:
+                return self._whole(value, depth)
+        except (RuntimeError, AttributeError, LookupError):  # another thread changes it while it is read
+            text = _opaque(value)
+        self.left -= len(text)
+        return text
+
+    def _leaf(self, value: object) -> str | None:
+        kind = type(value)
+        if kind in LEAVES or (kind in {dt.datetime, dt.time} and _has_known_zone(value)):
+            return repr(value)
+        if issubclass(kind, enum.Enum):
+            return f"{type_name(kind)}.{vars(value).get('_name_')}"
+        if issubclass(kind, str):
+            return _quoted(str.__str__(cast("str", value)), self.left)
+        if issubclass(kind, bytes | bytearray):
+            return _quoted(bytes(memoryview(cast("bytes", value))[: self.left + 1]), self.left)
+        if issubclass(kind, int):
+            return _integer(cast("int", value))
+        return f"<class {type_name(cast('type', value))}>" if issubclass(kind, type) else None
+
+    def _whole(self, value: object, depth: int) -> str:
+        kind = type(value)
+        if issubclass(kind, dict):
+            pairs = list(islice(dict.items(cast("dict[object, object]", value)), MAX_ITEMS + 1))
+            return self._pairs(pairs, depth)
+        if kind in {list, tuple, set, frozenset}:
+            return self._items(kind, list(islice(cast("Iterable[object]", value), MAX_ITEMS + 1)), depth)
+        if issubclass(kind, list | tuple):  # a named tuple or the like: read by the base class's own iterator
+            walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
+            items = list(islice(walk(cast("Any", value)), MAX_ITEMS + 1))
+            return type_name(kind) + self._items(tuple, items, depth)
+        if dataclasses.is_dataclass(kind) and _has_generated_repr(kind):
+            return self._fields(value, depth)
+        self.left -= len(opaque := _opaque(value))
+        return opaque
+
+    def _pairs(self, pairs: list[tuple[object, object]], depth: int) -> str:
+        self.left -= 2
+        shown = [f"{self.of(key, depth + 1)}: {self.of(item, depth + 1)}" for key, item in pairs[:MAX_ITEMS]]
+        return "{" + ", ".join(shown + ["…"] * (len(pairs) > MAX_ITEMS)) + "}"
+
+    def _items(self, kind: type, items: list[object], depth: int) -> str:
+        self.left -= 2
+        shown = [self.of(item, depth + 1) for item in items[:MAX_ITEMS]] + ["…"] * (len(items) > MAX_ITEMS)
+        inner = ", ".join(shown)
+        if kind is tuple:
+            return f"({inner},)" if len(shown) == 1 else f"({inner})"
+        if kind is list:
+            return f"[{inner}]"
+        braced = f"{{{inner}}}" if items else ""
+        return braced if items and kind is set else f"{_CLASS_NAME(kind)}({braced})"
+
+    def _fields(self, value: object, depth: int) -> str:
+        kind = type(value)
+        self.left -= len(name := _CLASS_NAME(kind)) + 2
+        fields = [field for field in dataclasses.fields(cast("type", kind)) if field.repr]
+        shown = [f"{field.name}={self.of(_stored(value, field.name), depth + 1)}" for field in fields[:MAX_ITEMS]]
+        return f"{name}({', '.join(shown + ['…'] * (len(fields) > MAX_ITEMS))})"
+
+
+def _has_known_zone(value: object) -> bool:
+    return type(cast("dt.time", value).tzinfo) in ZONES
+
+
+def _quoted(text: str | bytes, limit: int) -> str:
+    return repr(text) if len(text) <= limit else repr(text[:limit]) + "…"
+
+
+def _integer(value: int) -> str:
+    bits = int.bit_length(value)
+    return int.__repr__(value) if bits <= MAX_INT_BITS else f"<int of {bits} bits>"
+
+
+def _opaque(value: object) -> str:
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
+        return f"<function {visible(str(value.__qualname__))}>"
+    return f"<{type_name(type(value))}>"
+
+
+def _has_generated_repr(kind: type) -> bool:
+    """Whether `dataclass` wrote it; one written by hand may hide a secret, so its fields stay hidden too."""
+    code = getattr(kind.__repr__, "__code__", None)
+    return code is not None and code.co_filename in _GENERATED
+
+
+def _stored(value: object, field: str) -> object:
+    """A field as stored, in the instance's dictionary or slot; a property of that name is not run."""
+    for cls in _CLASS_MRO(type(value)):
+        slot = vars(cls).get(field)
+        if isinstance(slot, types.MemberDescriptorType):
+            return slot.__get__(value)
+    return vars(value)[field]

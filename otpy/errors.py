@@ -1,0 +1,235 @@
+"""The errors otpy raises to callers; exit reasons are values and live in `otpy.core.reason`.
+
+OtpyError
+├── SpecError (ValueError)            a child spec or a supervisor's flags cannot be used
+│   └── UnknownOptionError            a misspelt option
+├── StartError                        an actor did not start
+│   ├── StartTimeoutError (TimeoutError)
+│   ├── NameTakenError                the name or id has a living holder
+│   └── IgnoredError                  its init said `Ignore`
+├── CallError                         a call got no reply
+│   ├── CallTimeoutError (TimeoutError)
+│   ├── CallExitError                 the server ended; carries its exit reason
+│   │   └── NoProcError               there was no such actor
+│   ├── DeadlockError                 a call to oneself, or a circle of calls
+│   └── MailboxFullError              the server's bounded mailbox refused it
+├── UnknownRequestError (TypeError)   the actor has no such call or cast
+├── ChildNotFoundError (LookupError)  the supervisor has no such child
+├── ChildStateError                   the child is running, restarting or present, and may not be
+├── MaxChildrenError                  a dynamic supervisor is full
+├── NoSuchActorError (LookupError)    no actor has this path
+├── TreeFailedError                   the root of a running program gave up or crashed
+├── ThreadLimitError                  no further thread may be, or could be, started
+└── SystemStoppedError                the system takes no new actors
+
+ActorExit (BaseException)             ends the actor whose code it leaves; no error, and no `except Exception` stops it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from otpy.core.reason import Reason
+
+__all__ = [
+    "ActorExit",
+    "CallError",
+    "CallExitError",
+    "CallTimeoutError",
+    "ChildNotFoundError",
+    "ChildStateError",
+    "DeadlockError",
+    "IgnoredError",
+    "MailboxFullError",
+    "MaxChildrenError",
+    "NameTakenError",
+    "NoProcError",
+    "NoSuchActorError",
+    "OtpyError",
+    "SpecError",
+    "StartError",
+    "StartTimeoutError",
+    "SystemStoppedError",
+    "ThreadLimitError",
+    "TreeFailedError",
+    "UnknownOptionError",
+    "UnknownRequestError",
+]
+
+
+class OtpyError(Exception):
+    """Everything otpy raises to a caller."""
+
+
+class ActorExit(BaseException):  # noqa: N818 - it is a way out, not an error
+    """Ends the actor in whose code it is raised, with a reason. OTP: exit/1.
+
+    `otpy.exit(reason)` raises it. otpy raises it in the code of an actor that was killed but still runs, and in
+    `otpy.sleep` and `otpy.checkpoint` of one that was told to stop.
+    """
+
+    def __init__(self, reason: Reason) -> None:
+        """Carry the exit reason."""
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+class SpecError(OtpyError, ValueError):
+    """A child spec or a supervisor's flags cannot be used; found before anything starts."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Name the child and the mend."""
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class UnknownOptionError(SpecError):
+    """An option that does not exist."""
+
+    def __init__(self, path: str, option: str, hint: str) -> None:
+        """Name the option and the likely right one."""
+        super().__init__(path, f"no option {option!r}: {hint}")
+        self.option = option
+
+
+class StartError(OtpyError):
+    """An actor did not start; nothing of it is left."""
+
+    def __init__(self, path: str, reason: Reason, text: str | None = None) -> None:
+        """Name the actor and why it did not start."""
+        super().__init__(text or f"{path} did not start: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class StartTimeoutError(StartError, TimeoutError):
+    """Its `init` took longer than its `start_timeout`; it was killed."""
+
+
+class NameTakenError(StartError):
+    """The name, or the id under its supervisor, has a living holder. OTP: `{already_started, Pid}`."""
+
+    def __init__(self, path: str, reason: Reason, taken: str, holder: object) -> None:
+        """Name the word and the one who has it."""
+        super().__init__(path, reason, f"{path} did not start: {taken!r} is taken by {holder}")
+        self.holder = holder
+
+
+class IgnoredError(StartError):
+    """Its `init` returned `Ignore()`. OTP: `ignore`."""
+
+
+class CallError(OtpyError):
+    """A call that got no reply."""
+
+    def __init__(self, target: str, request: str, problem: str) -> None:
+        """Name the server, the request and the problem."""
+        super().__init__(f"call of {request} to {target}: {problem}")
+        self.target = target
+        self.request = request
+
+
+class CallTimeoutError(CallError, TimeoutError):
+    """No reply within the time; the server may still handle the request, its reply is dropped."""
+
+    def __init__(self, target: str, request: str, timeout: float) -> None:
+        """Name the time that was not enough, in seconds."""
+        super().__init__(target, request, f"no reply within {timeout:g} s; give it more with .within(seconds)")
+        self.timeout = timeout
+
+
+class CallExitError(CallError):
+    """The server ended before it replied. OTP: the caller exits with the server's reason."""
+
+    def __init__(self, target: str, request: str, reason: Reason) -> None:
+        """Carry the server's exit reason."""
+        super().__init__(target, request, f"it ended before the reply ({reason})")
+        self.reason = reason
+
+
+class NoProcError(CallExitError):
+    """There was no such actor when the call was made. OTP: `noproc`."""
+
+
+class DeadlockError(CallError):
+    """A call to oneself or a circle of calls that could never end; raised at once. OTP: `calling_self`."""
+
+    def __init__(self, target: str, request: str, chain: Iterable[str]) -> None:
+        """Name everybody who waits, in order."""
+        self.chain = tuple(chain)
+        super().__init__(target, request, f"would wait for ever: {' → '.join(self.chain)}")
+
+
+class MailboxFullError(CallError):
+    """A bounded mailbox had no room for it."""
+
+    def __init__(self, target: str, request: str, limit: int) -> None:
+        """Name the mailbox's limit."""
+        super().__init__(target, request, f"its mailbox holds {limit} messages and is full")
+        self.limit = limit
+
+
+class UnknownRequestError(OtpyError, TypeError):
+    """The actor's class has no such `@call` or `@cast` method."""
+
+    def __init__(self, target: str, request: str, problem: str) -> None:
+        """Name the request and what was expected."""
+        super().__init__(f"{target}: {request}: {problem}")
+
+
+class ChildNotFoundError(OtpyError, LookupError):
+    """A supervisor has no such child. OTP: `not_found`."""
+
+    def __init__(self, path: str, child_id: object, hint: str) -> None:
+        """Name the child that was asked for and those that exist."""
+        super().__init__(f"{path} has no child {child_id!r}: {hint}")
+        self.child_id = child_id
+
+
+class ChildStateError(OtpyError):
+    """A child is in a state in which this cannot be done. OTP: `running`, `restarting`, `already_present`."""
+
+    def __init__(self, path: str, state: str, mend: str) -> None:
+        """Name the state and the way out."""
+        super().__init__(f"{path} is {state}: {mend}")
+        self.path = path
+        self.state = state
+
+
+class MaxChildrenError(OtpyError):
+    """A dynamic supervisor has as many children as it may. OTP: `max_children`."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        """Name the limit."""
+        super().__init__(f"{path} has {limit} children and may not have more (max_children)")
+        self.limit = limit
+
+
+class NoSuchActorError(OtpyError, LookupError):
+    """No actor has this path or name."""
+
+    def __init__(self, path: str, hint: str = "") -> None:
+        """Name the path and, where known, what is there instead."""
+        super().__init__(f"no actor {path!r}" + (f": {hint}" if hint else ""))
+        self.path = path
+
+
+class TreeFailedError(OtpyError):
+    """The root of a running program gave up or crashed; raised when its `with otpy.run(…)` block is left."""
+
+    def __init__(self, name: str, failure: str) -> None:
+        """Name the program and what ended it."""
+        super().__init__(f"{name} failed: {failure}")
+        self.failure = failure
+
+
+class ThreadLimitError(OtpyError):
+    """No further thread may be, or could be, started."""
+
+
+class SystemStoppedError(OtpyError):
+    """The system is stopping or stopped and takes no new actors."""

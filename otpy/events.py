@@ -1,0 +1,297 @@
+"""What happens in a system, as frozen values handed to whoever attached; by default they are logged."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.core.reason import Reason
+
+__all__ = [
+    "ActorCrashed",
+    "ChildStartFailed",
+    "ChildStarted",
+    "ChildTerminated",
+    "ChildUnstopped",
+    "DeadLetter",
+    "Event",
+    "Events",
+    "MailboxGrew",
+    "RestartLimitReached",
+    "ThreadLimitNear",
+    "UnknownMessage",
+    "ZombieEnded",
+    "ZombieLimitReached",
+    "ZombieMade",
+]
+
+log = logging.getLogger("otpy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to the actor at `path`."""
+
+    path: str
+
+    @property
+    def level(self) -> int:
+        """The level of `logging` it is logged at."""
+        return logging.WARNING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorCrashed(Event):
+    """An actor ended with an abnormal reason. OTP: the crash report."""
+
+    kind: str
+    """Its class or function."""
+    reason: Reason
+    """Why."""
+    message: str | None
+    """What it was handling, bounded in length."""
+    queue: int
+    """How many messages were still waiting."""
+    hint: str | None = None
+    """What usually helps against this."""
+
+    @property
+    def level(self) -> int:
+        """An error."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        during = f" during {self.message}" if self.message else ""
+        details = getattr(self.reason, "traceback", str(self.reason))
+        hint = f"\n{self.hint}" if self.hint else ""
+        return f"{self.path} ({self.kind}) crashed{during}: {self.reason}\n{details}{hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildStarted(Event):
+    """A supervisor's child is up. OTP: the progress report."""
+
+    restarts: int
+    """0 at its first start."""
+
+    @property
+    def level(self) -> int:
+        """Progress is of interest to few."""
+        return logging.DEBUG
+
+    def __str__(self) -> str:
+        return f"{self.path} started" if not self.restarts else f"{self.path} started again (restart {self.restarts})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildTerminated(Event):
+    """A child ended by itself, and its supervisor acts on it. OTP: `child_terminated`."""
+
+    reason: Reason
+    """Why."""
+
+    @property
+    def level(self) -> int:
+        """An error, as in OTP: the crash report beside it says more."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.path} ended: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildStartFailed(Event):
+    """A child did not start. OTP: `start_error`."""
+
+    reason: Reason
+    """Why."""
+
+    @property
+    def level(self) -> int:
+        """An error."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        details = getattr(self.reason, "traceback", "")
+        return f"{self.path} did not start: {self.reason}" + (f"\n{details}" if details else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildUnstopped(Event):
+    """A child that was told to stop ended otherwise than it should. OTP: `shutdown_error`."""
+
+    reason: Reason
+    """How it ended; `killed` when it outlived its `shutdown` time."""
+
+    @property
+    def level(self) -> int:
+        """An error."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.path} did not stop as asked: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartLimitReached(Event):
+    """A supervisor gives up. OTP: `shutdown`, `reached_max_restart_intensity`."""
+
+    child: str
+    """The id of the child whose restart was one too many."""
+    max_restarts: int
+    """How many it bears."""
+    max_seconds: float
+    """Within which time."""
+    reason: Reason
+    """Why the child ended."""
+
+    @property
+    def level(self) -> int:
+        """An error."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
+        return f"{self.path} gives up: reached the restart limit of {limit} with child {self.child} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter(Event):
+    """A message nobody will handle: its actor is dead, or its mailbox was full."""
+
+    message: str
+    """What it was, bounded in length."""
+    why: str
+    """What became of the receiver."""
+
+    @property
+    def level(self) -> int:
+        """Quite ordinary around restarts."""
+        return logging.DEBUG
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message} was not handled: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownMessage(Event):
+    """An actor got a message that its class does not handle."""
+
+    message: str
+    """What it was, bounded in length."""
+
+    def __str__(self) -> str:
+        return f"{self.path} got a message it does not handle: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxGrew(Event):
+    """An unbounded mailbox reached 10 000 or 100 000 waiting messages."""
+
+    length: int
+    """How many wait."""
+
+    def __str__(self) -> str:
+        return f"{self.path} has {self.length} messages waiting; it gets more than it can handle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZombieMade(Event):
+    """A killed actor still runs: a thread cannot be killed. It is dead to all others; what it does is fenced."""
+
+    thread: str | None
+    """The thread it keeps."""
+    frame: str | None
+    """Where its code is now."""
+
+    def __str__(self) -> str:
+        return f"{self.path} was killed but still runs on {self.thread} at {self.frame}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZombieEnded(Event):
+    """The code of a killed actor came to its end."""
+
+    @property
+    def level(self) -> int:
+        """Good news."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        return f"{self.path}: the killed actor's code has ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZombieLimitReached(Event):
+    """More killed actors still run than `max_zombies` allows: the program ends for its own keeper to start it again."""
+
+    count: int
+    """How many there are."""
+
+    @property
+    def level(self) -> int:
+        """The program ends."""
+        return logging.CRITICAL
+
+    def __str__(self) -> str:
+        return f"{self.path} ends: {self.count} killed actors still run (max_zombies)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadLimitNear(Event):
+    """Blocked actors keep so many threads that the limit is near, or no thread could be started."""
+
+    count: int
+    """Threads in use."""
+    limit: int
+    """`max_threads`."""
+
+    def __str__(self) -> str:
+        return f"{self.path} uses {self.count} of {self.limit} threads: many actors block in their handlers"
+
+
+class Events:
+    """The one hook of a system: handlers by event type.
+
+    Handlers run in the thread where the event happens and must be quick; one that raises is logged and harms nobody.
+    """
+
+    def __init__(self) -> None:
+        """Start with the log as the only listener."""
+        self._lock = Lock()  # guards the replacement of the tables; they are read without it, whole or not at all
+        self._all: tuple[Callable[[Event], None], ...] = ()
+        self._some: dict[type[Event], tuple[Callable[[Event], None], ...]] = {}
+
+    def attach(self, handler: Callable[[Event], None], *types: type[Event]) -> Callable[[], None]:
+        """Call `handler(event)` for each event of these types, or for all; returns a function that ends it."""
+        with self._lock:
+            if not types:
+                self._all = (*self._all, handler)
+            self._some = self._some | {kind: (*self._some.get(kind, ()), handler) for kind in types}
+
+        def detach() -> None:
+            with self._lock:
+                self._all = tuple(h for h in self._all if h is not handler)
+                self._some = {k: tuple(h for h in hs if h is not handler) for k, hs in self._some.items()}
+
+        return detach
+
+    def wants(self, kind: type[Event], level: int) -> bool:
+        """Whether an event of this kind would reach anybody; asked before a frequent one is made."""
+        return bool(self._all) or kind in self._some or log.isEnabledFor(level)
+
+    def emit(self, event: Event) -> None:
+        """Hand an event to the log and to all who attached."""
+        level = event.level
+        if log.isEnabledFor(level):
+            log.log(level, "%s", event, extra={"otpy": event})
+        for handler in (*self._all, *self._some.get(type(event), ())):
+            try:
+                handler(event)
+            except Exception:
+                log.exception("a handler of events failed")

@@ -1,0 +1,7 @@
+"""Floor 3: where an actor runs; places register themselves with the runtime."""
+
+from __future__ import annotations
+
+from otpy.places.thread import ThreadHome
+
+__all__ = ["ThreadHome"]

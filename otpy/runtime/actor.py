@@ -1,0 +1,257 @@
+"""The base of all actors: what their code may ask of the runtime, and the hooks the runtime calls."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from otpy.core.decision import Stop
+from otpy.core.reason import NoProc, Normal, Reason
+from otpy.events import UnknownMessage
+from otpy.runtime.caller import Caller
+from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
+from otpy.runtime.mailbox import put
+from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
+from otpy.runtime.ref import Ref, deliver_info
+from otpy.runtime.request import vocabulary
+from otpy.core.text import safe_repr
+from otpy.runtime.lifecycle import exit_signal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.system import System
+    from otpy.runtime.timers import Timer
+
+__all__ = ["Actor"]
+
+T = TypeVar("T")
+
+log = logging.getLogger("otpy")
+
+
+class Actor(PykkaActor):
+    """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, under otpy's rules.
+
+    All code of one actor runs in turns, one at a time, in its own `contextvars` context; pool actors change threads
+    between turns. Most new code is better off with `GenServer`.
+    """
+
+    trap_exit: bool = False
+    """Whether exit signals arrive as messages, and `terminate` runs when the supervisor says stop. OTP: trap_exit."""
+
+    place: ClassVar[str] = "pool"
+    """Where it runs unless its spec says otherwise: `pool`, or `thread` for libraries bound to one thread."""
+
+    is_otpy_actor: ClassVar[bool] = True
+    is_supervisor: ClassVar[bool] = False
+    otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
+    otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
+    _own_init: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Note once for each class what every start and message would have to look up."""
+        super().__init_subclass__(**kwargs)
+        cls.otpy_calls = vocabulary(cls, "call")
+        cls.otpy_casts = vocabulary(cls, "cast")
+        cls._own_init = cls.__init__ is not Actor.__init__
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Do nothing: what pykka makes here is made on first use."""
+
+    @classmethod
+    def make(cls, ref: Ref[Any]) -> Self:
+        """A new object for one incarnation; called in its first turn."""
+        actor = cls.__new__(cls)
+        actor._actor_ref = ref  # noqa: SLF001 - its own class
+        return actor
+
+    @classmethod
+    def start(cls, *args: Any, **kwargs: Any) -> Any:
+        """Not how otpy's actors start: they belong to a system."""
+        message = f"start it with system.start({cls.__name__}, …) or as otpy.child({cls.__name__}, …) of a supervisor"
+        raise TypeError(message)
+
+    # What the actor's own code may ask for.
+
+    @property
+    def ref(self) -> Ref[Self]:
+        """The actor's own ref."""
+        return self._actor_ref  # type: ignore[return-value]  # pykka types it as its own
+
+    @property
+    def system(self) -> System:
+        """The system it belongs to."""
+        return self.ref.system
+
+    @property
+    def caller(self) -> Caller | None:
+        """Who waits for the reply to the call being handled; None during other messages."""
+        current = self.ref.current
+        return current if isinstance(current, Caller) else None
+
+    def send_after(self, seconds: float, message: object) -> Timer:
+        """Have `handle_info(message)` run once, so many seconds from now, on the system's clock.
+
+        The timer dies with this incarnation. OTP: erlang:send_after/3.
+        """
+        return self._own(self.system.timers.after(seconds, put, self.ref, (deliver_info, message)))
+
+    def send_interval(self, period: float, message: object) -> Timer:
+        """Have `handle_info(message)` run every `period` seconds; late ones are left out, not made up for.
+
+        OTP: timer:send_interval/2.
+        """
+        if period <= 0:
+            text = f"an interval is longer than 0 seconds, got {period!r}"
+            raise ValueError(text)
+        return self._own(self.system.timers.every(period, put, self.ref, (deliver_info, message)))
+
+    def cancel_timer(self, timer: Timer) -> bool:
+        """Cancel a timer; False when it has fired: then its message may be in the mailbox."""
+        return timer.cancel()
+
+    def use(self, resource: AbstractContextManager[T]) -> T:
+        """Enter a context manager that is closed, the last first, when this incarnation ends, however it ends."""
+        value = resource.__enter__()
+        more = self.ref.extras()
+        if more.resources is None:
+            more.resources = []
+        more.resources.append(resource)
+        return value
+
+    def link(self, other: Ref[Any]) -> None:
+        """Link to another actor: each hears of the other's death. OTP: link/1.
+
+        A dead one sends its `NoProc` at once: as a message with `trap_exit`, else it ends this actor.
+        """
+        if not add_link(self.ref, other):
+            exit_signal(self.ref, other, NoProc())
+
+    def unlink(self, other: Ref[Any]) -> None:
+        """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
+        drop_link(self.ref, other)
+
+    def monitor(self, target: Ref[Any] | str) -> Monitor:
+        """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""
+        found = self.system.whereis(target) if isinstance(target, str) else target
+        monitor = Monitor(target, found, self.ref)
+        watch(monitor)
+        return monitor
+
+    def demonitor(self, monitor: Monitor) -> bool:
+        """Watch no longer; False when it has fired: then its `Down` may be in the mailbox. OTP: demonitor/1."""
+        return monitor.cancel()
+
+    def spawn_link(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
+        """Start an actor linked to this one, without a moment in which it is not. OTP: start_link.
+
+        Returns after its `init`; raises what its `init` raised, as a StartError.
+        """
+        return self.system.start_linked(self.ref, start, args, kwargs)
+
+    def register(self, name: str) -> None:
+        """Take a name that is free, in addition to the spec's way. OTP: register/2. Raises NameTakenError."""
+        self.system.register(self.ref, name)
+
+    def stop(self) -> None:
+        """End after the messages that have already arrived; does not wait."""
+        self.ref.stop(block=False)
+
+    def _own(self, timer: Timer) -> Timer:
+        timer.owner = self.ref.extras().timers
+        timer.owner.add(timer)
+        return timer
+
+    # What the runtime calls, in the actor's turns.
+
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Run `init`; a supervisor does more."""
+        return self.init(*args, **kwargs)
+
+    def init(self, *args: Any, **kwargs: Any) -> object:
+        """Start as pykka's actors do: `__init__` with the arguments, then `on_start`."""
+        if self._own_init:
+            type(self).__init__(self, *args, **kwargs)
+        elif args or kwargs:
+            text = f"{type(self).__name__} takes no arguments"
+            raise TypeError(text)
+        self.on_start()
+        return None
+
+    def terminate(self, reason: Reason) -> None:
+        """End as pykka's actors do: `on_stop`, or `on_failure` after a crash."""
+        self.on_stop()
+
+    def on_info(self, message: Any) -> object:
+        """Handle what came by `tell`."""
+        if is_wrapped(message):
+            unwrap(self, message)
+        elif is_stop(message):
+            return Stop(Normal())
+        else:
+            self.on_receive(message)
+        return None
+
+    def on_request(self, message: Any, caller: Caller | None) -> object:  # noqa: ARG002 - GenServer passes it on
+        """Handle what came by `ask`."""
+        if is_wrapped(message):
+            return unwrap(self, message)
+        if is_stop(message):
+            return Stop(Normal(), None)
+        return self.on_receive(message)
+
+    def on_receive(self, message: Any) -> Any:
+        """Override to handle messages, as in pykka."""
+        self.unknown(message)
+
+    def on_exit_signal(self, signal: ExitSignal) -> object:
+        """Handle an exit signal; the parent's ends the actor. OTP: the parent is who start_link'ed it."""
+        if signal.sender is self.ref.parent:
+            return Stop(signal.reason)
+        return self.on_info(signal)
+
+    def on_down(self, down: Down) -> object:
+        """Handle the end of a watched actor."""
+        return self.on_info(down)
+
+    def on_stop_request(self, reason: Reason) -> object:
+        """Handle `ref.stop()`."""
+        return Stop(reason)
+
+    def handle_timeout(self) -> object:
+        """Handle a timeout that a decision asked for."""
+        self.unknown("timeout")
+        return None
+
+    def unknown(self, message: object) -> None:
+        """Report a message that nobody handles; it harms nobody."""
+        self.system.events.emit(UnknownMessage(path=self.ref.path, message=safe_repr(message)))
+
+    @property
+    def actor_urn(self) -> str:  # type: ignore[override]  # pykka stores one in each actor
+        """For pykka's users."""
+        return self.ref.actor_urn
+
+    @property
+    def actor_inbox(self) -> Any:  # as above
+        """For pykka's users."""
+        return self.ref.actor_inbox
+
+    @property
+    def actor_stopped(self) -> Any:  # as above
+        """For pykka's users."""
+        return self.ref.actor_stopped
+
+    @staticmethod
+    def _create_actor_inbox() -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _create_future() -> Any:
+        return Future()
+
+    def _start_actor_loop(self) -> None:
+        raise NotImplementedError

@@ -1,0 +1,111 @@
+"""What only some actors have, kept apart so that an idle one stays small."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from otpy.core.reason import Reason
+    from otpy.runtime.caller import Caller
+    from otpy.runtime.links import Monitor
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.timers import Timer
+
+__all__ = ["Extras"]
+
+
+class Extras:
+    """The rare part of a control block; made on first need.
+
+    `lane` and `starter` are used by any thread, each step one operation; the rest by the actor's own turns, or by its
+    death. Tables are made on first use: a system that stops a million actors makes a million of these.
+    """
+
+    __slots__ = (
+        "_deferred",
+        "_lane",
+        "_spawned",
+        "_timers",
+        "_watches",
+        "alarms",
+        "idle_timer",
+        "pending",
+        "resources",
+        "starter",
+        "suspended",
+    )
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._lane: deque[Callable[[Ref[Any]], None]] | None = None
+        self._deferred: set[Caller] | None = None
+        self._timers: set[Timer] | None = None
+        self._watches: set[Monitor] | None = None
+        self._spawned: dict[str, Ref[Any]] | None = None
+        self.pending: Reason | None = None
+        """An exit signal that has arrived and not yet ended it."""
+        self.suspended = False
+        """Whether it handles nothing but the lane."""
+        self.idle_timer: Timer | None = None
+        """The timeout that the next message cancels."""
+        self.resources: list[AbstractContextManager[Any]] | None = None
+        """What it entered through `self.use`, in order."""
+        self.starter: list[Callable[[object], None]] | None = None
+        """Told when `init` is done or has failed; who pops it tells."""
+        self.alarms = 0
+        """How many of the mailbox's growth alarms were given."""
+
+    @property
+    def lane(self) -> deque[Callable[[Ref[Any]], None]]:
+        """What the next turn does before any message; made under the system's lock, by `poke` or `begin`."""
+        return self._lane if self._lane is not None else _NO_LANE
+
+    def add_to_lane(self, item: Callable[[Ref[Any]], None]) -> None:
+        """Have the next turn do something first; the first one is added with the system's lock held."""
+        if self._lane is None:
+            self._lane = deque()
+        self._lane.append(item)
+
+    @property
+    def has_lane(self) -> bool:
+        """Whether adding to the lane needs no lock."""
+        return self._lane is not None
+
+    @property
+    def deferred(self) -> set[Caller]:
+        """Callers it will answer later."""
+        if self._deferred is None:
+            self._deferred = set()
+        return self._deferred
+
+    @property
+    def timers(self) -> set[Timer]:
+        """Timers that die with it."""
+        if self._timers is None:
+            self._timers = set()
+        return self._timers
+
+    @property
+    def watches(self) -> set[Monitor]:
+        """The monitors it holds on others."""
+        if self._watches is None:
+            self._watches = set()
+        return self._watches
+
+    @property
+    def spawned(self) -> dict[str, Ref[Any]]:
+        """Actors it started itself, outside of any supervisor."""
+        if self._spawned is None:
+            self._spawned = {}
+        return self._spawned
+
+    def tables(self) -> tuple[list[Timer], list[Monitor], list[Caller]]:
+        """What a death has to end: timers, watches, waiting callers."""
+        return list(self._timers or ()), list(self._watches or ()), list(self._deferred or ())
+
+
+_NO_LANE: deque[Callable[[Ref[Any]], None]] = deque(maxlen=0)

@@ -1,0 +1,44 @@
+"""The seam for places: who gives an actor its turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["PLACES", "Home", "RunQueue"]
+
+
+class RunQueue(Protocol):
+    """The order in which actors get their turns: first in, first out, or drawn from a seed."""
+
+    def append(self, item: Any, /) -> None:
+        """Add an actor, or a slot whose thread may go on."""
+
+    def popleft(self) -> Any:
+        """Take the next one; raises IndexError when there is none."""
+
+    def __len__(self) -> int: ...
+
+
+class Home(Protocol):
+    """Gives turns to actors: the pool to many, a thread of its own to one.
+
+    Whoever popped an actor's `tok` appends it to `queue`, then looks at `free`, and calls `engage` when that is not empty.
+    """
+
+    queue: RunQueue
+    """Actors with something to do."""
+    free: list[bool]
+    """Not empty while somebody could begin a turn."""
+
+    def engage(self) -> bool:
+        """Have somebody begin a turn; from any thread."""
+
+
+PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": lambda system, _: system.pool}
+"""How to make the home for one actor, by the name of its place; places register themselves."""

@@ -1,0 +1,370 @@
+"""Birth and death of an actor: start handshake, exit signals, kill, and the order of dying.
+
+The order of dying: `terminate` has run, resources are closed, the name is free, and only then links and monitors hear of
+it. A killed actor is dead to all others at once; when a thread still runs its code it is listed as a zombie.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextvars import Context
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
+from otpy.core.reason import BadReturn, Crashed, Kill, Killed, NoProc, Normal, Reason, TimedOut, is_clean
+from otpy.core.text import safe_repr
+from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError
+from otpy.events import ActorCrashed, ZombieEnded
+from otpy.runtime.hints import hint_for
+from otpy.runtime.links import ExitSignal, drop_link, linked
+from otpy.runtime.mailbox import bury, describe, poke, put, ready, rest
+from otpy.runtime.seat import here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.mailbox import Message
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.timers import Timer
+
+__all__ = [
+    "PENDING",
+    "arm_timeout",
+    "begin",
+    "begin_inline",
+    "disarm_timeout",
+    "end",
+    "exit_signal",
+    "expire_start",
+    "kill",
+    "leave",
+    "send_exit",
+    "started",
+    "terminate",
+]
+
+PENDING = Decision()
+"""From `init`: not done yet; `started` says when. A supervisor's children may take turns of their own to start."""
+
+log = logging.getLogger("otpy")
+
+
+def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter: Callable[[object], None]) -> None:
+    """Run `init` in the new actor's first turn; `starter` is told None, or the StartError, exactly once."""
+    more = ref.extras()
+    more.starter = [starter]
+    with ref.system.lock:
+        more.add_to_lane(lambda own: run_init(own, args, kwargs))
+    ref.alert = True
+    ready(ref)
+
+
+def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> StartError | None:
+    """Run `init` now, on the starter's thread but in the actor's own context; for a starter that would only wait.
+
+    When `init` is not done afterwards (`ref.is_starting()`), its extras' `starter` will be told.
+    """
+    seat = here()
+    outer = seat.ref
+    seat.ref = ref
+    ref.context = Context()
+    failures: list[object] = []
+    try:
+        ref.context.run(run_init, ref, args, kwargs, failures.append)
+    finally:
+        seat.ref = outer
+        if ref.reason is None:
+            rest(ref)
+        else:
+            leave(ref)
+    return next((failure for failure in failures if isinstance(failure, StartError)), None)
+
+
+def run_init(
+    ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], tell: Callable[[object], None] | None = None
+) -> None:
+    """Make the user's object and run its `init`."""
+    ref.current = "init"
+    try:
+        actor = ref.actor = ref.actor_class.make(ref)
+        result = actor.boot(args, kwargs)
+    except ActorExit as way_out:
+        fail_start(ref, way_out.reason, tell)
+        return
+    except BaseException as error:  # noqa: BLE001 - whatever leaves `init` fails this start, and only this
+        fail_start(ref, Crashed.of(error), tell)
+        return
+    match result:
+        case None:
+            pass
+        case Ignore():
+            _undo_start(ref, Normal(), IgnoredError(ref.path, Normal()), tell)
+            return
+        case Stop(reason=reason):
+            fail_start(ref, reason, tell)
+            return
+        case Fail(reason=reason):
+            _undo_start(ref, Normal(), StartError(ref.path, reason), tell)
+            return
+        case Continue() | NoReply():
+            # After the starter was released, before any message.
+            _later(ref, result)
+        case _ if result is PENDING:
+            return
+        case _:
+            fail_start(ref, BadReturn(safe_repr(result)), tell)
+            return
+    started(ref, tell)
+
+
+def _later(ref: Ref[Any], decision: Decision) -> None:
+    with ref.system.lock:
+        ref.extras().add_to_lane(lambda own: own.settle(decision, None))
+    ref.alert = True
+
+
+def started(ref: Ref[Any], tell: Callable[[object], None] | None = None) -> None:
+    """Release the starter: `init` is done."""
+    ref.current = None
+    (tell or started_by(ref))(None if ref.reason is None else StartError(ref.path, ref.reason))
+
+
+def started_by(ref: Ref[Any]) -> Callable[[object], None]:
+    """Whom to tell of the start; for one call only."""
+    starter = ref.more.starter if ref.more is not None else None
+    try:
+        return starter.pop() if starter else _nobody  # one pop: the deadline may come at the same time
+    except IndexError:
+        return _nobody
+
+
+def _nobody(_: object) -> None:
+    """Nobody waits for this start."""
+
+
+def fail_start(ref: Ref[Any], reason: Reason, tell: Callable[[object], None] | None = None) -> None:
+    """End an actor whose `init` failed; its starter learns of it when nothing of it is left, and by no other way."""
+    _report_crash(ref, reason)
+    _undo_start(ref, reason, StartError(ref.path, ref.reason or reason), tell)
+
+
+def _undo_start(ref: Ref[Any], reason: Reason, error: StartError, tell: Callable[[object], None] | None) -> None:
+    tell = tell or started_by(ref)
+    if ref.parent is not None:
+        drop_link(ref, ref.parent)  # the starter gets the error and no exit signal beside it
+    if ref.reason is None:
+        close_resources(ref)
+        finish(ref, reason)
+    tell(error)
+
+
+def expire_start(ref: Ref[Any], seconds: float) -> None:
+    """The time for `init` is over: kill the actor and tell its starter; too late when `init` was done first."""
+    tell = started_by(ref)
+    if tell is not _nobody:
+        kill(ref)
+        text = f"{ref.path} did not start: its init took longer than {seconds:g} s and was killed"
+        tell(StartTimeoutError(ref.path, TimedOut(), text))
+
+
+def terminate(ref: Ref[Any], reason: Reason) -> Reason:
+    """Run the user's `terminate`; returns the exit reason, which is a new one when `terminate` itself fails."""
+    if ref.actor is None:
+        return reason
+    ref.current = ref.current or "terminate"
+    try:
+        ref.actor.terminate(reason)
+    except ActorExit as way_out:
+        return way_out.reason
+    except BaseException as error:  # noqa: BLE001 - as in any handler
+        return Crashed.of(error)
+    return reason
+
+
+def end(ref: Ref[Any], reason: Reason, message: Message | str | None = None) -> None:
+    """End an actor from within its own turn, after `terminate`."""
+    _report_crash(ref, reason, message)
+    close_resources(ref)
+    finish(ref, reason)
+
+
+def _report_crash(ref: Ref[Any], reason: Reason, message: object = None) -> None:
+    if is_clean(reason) or ref.reason is not None:
+        return
+    during = describe(message if message is not None else ref.current) or None
+    queue = len(ref.mailbox or ())
+    event = ActorCrashed(
+        path=ref.path, kind=ref.kind, reason=reason, message=during, queue=queue, hint=hint_for(reason)
+    )
+    ref.system.events.emit(event)
+
+
+def close_resources(ref: Ref[Any]) -> None:
+    """Close what `self.use` opened, the last first; a failure is logged and keeps none of the others open."""
+    more = ref.more
+    while more is not None and more.resources:
+        resource = more.resources.pop()
+        try:
+            resource.__exit__(None, None, None)
+        except BaseException:
+            log.exception("%s: closing %s failed", ref.path, type(resource).__name__)
+
+
+def finish(ref: Ref[Any], reason: Reason) -> bool:
+    """The logical death: from here on the actor is dead to all others. False when it was dead before."""
+    system = ref.system
+    with system.lock:
+        if ref.reason is not None:
+            return False
+        ref.reason = reason
+        ref.alert = True  # reason, then alert; a turn publishes `current`, then looks at `alert`
+        system.forget(ref)
+        links, ref.links = linked(ref.links), None
+        for peer in links:
+            drop_link(peer, ref)
+        if ref.is_starting():
+            links = [peer for peer in links if peer is not ref.parent]  # its starter is told by the start's failure
+        monitors, ref.monitors = ref.monitors or (), None
+    if ref.more is not None:
+        _release_extras(ref)
+    current = ref.current
+    if current is not None and not isinstance(current, str | tuple):
+        current.fail(reason)
+    bury(ref)
+    if ref.waiting is not None:
+        ref.waiting.interrupt(reason)
+    for monitor in monitors:
+        monitor.fire(reason)
+    for peer in links:
+        exit_signal(peer, ref, reason)
+    return True
+
+
+def _release_extras(ref: Ref[Any]) -> None:
+    more = ref.extras()
+    timers, watches, callers = more.tables()
+    for timer in timers:
+        timer.cancel()
+    if more.idle_timer is not None:
+        more.idle_timer.cancel()
+    for monitor in watches:
+        monitor.cancel()
+    for caller in callers:
+        caller.fail(ref.reason or NoProc())
+    started_by(ref)(StartError(ref.path, ref.reason or NoProc()))
+
+
+def leave(ref: Ref[Any]) -> None:
+    """A thread has left the code of a dead actor for good: drop what it held."""
+    if ref.more is not None:
+        close_resources(ref)
+    ref.actor = None
+    ref.context = None
+    bury(ref)
+    if ref in ref.system.undead:
+        ref.system.undead.discard(ref)
+        ref.system.events.emit(ZombieEnded(path=ref.path))
+
+
+def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
+    """Send an exit signal; asynchronous, harmless for a dead target. OTP: exit/2 and the signals of links."""
+    if target.reason is not None:
+        return
+    if target.more is None and target.links in (None, sender) and _end_idle(target, reason):
+        return
+    if target.traps_exit():
+        put(target, (deliver_exit, ExitSignal(sender, reason)))
+    elif not isinstance(reason, Normal) or sender is target:
+        target.extras().pending = reason
+        poke(target, _obey)
+        if target.waiting is not None:
+            target.waiting.interrupt(reason)
+
+
+def _end_idle(target: Ref[Any], reason: Reason) -> bool:
+    """End an idle actor that has nothing to run or to close and nobody to tell further; stopping many stays cheap."""
+    if target.traps_exit() or isinstance(reason, Normal):
+        return False
+    try:
+        target.tok.pop()
+    except IndexError:
+        return False
+    if finish(target, reason):
+        leave(target)
+    return True
+
+
+def _obey(ref: Ref[Any]) -> None:
+    """The actor's own turn meets an exit signal that it does not trap: no `terminate`, no more messages."""
+    pending = ref.extras().pending
+    if pending is not None and ref.reason is None:
+        ref.current = None
+        close_resources(ref)
+        finish(ref, pending)
+
+
+def deliver_exit(actor: Any, signal: ExitSignal) -> object:  # Any: actors are known on a higher floor
+    """Hand an exit signal to an actor that traps them."""
+    return actor.on_exit_signal(signal)
+
+
+def kill(ref: Ref[Any]) -> bool:
+    """End an actor at once, whatever it does; from any thread. False when it was dead before.
+
+    Nobody can force its thread out of its code: while one still runs it, the actor is a zombie.
+    """
+    try:
+        ref.tok.pop()
+        owned = True  # it was idle; nobody will ever run it again
+    except IndexError:
+        owned = False
+    if not finish(ref, Killed()):
+        return False
+    if owned and ref.more is not None and ref.more.resources:
+        ready(ref)  # closing them is its own business, on a thread of its own place
+    elif owned:
+        leave(ref)
+    elif ref.current is not None:
+        ref.system.add_zombie(ref)
+    return True
+
+
+def arm_timeout(ref: Ref[Any], seconds: float) -> None:
+    """Have `handle_timeout` run after so many seconds unless a message comes first."""
+    more = ref.extras()
+    if more.idle_timer is not None:
+        more.idle_timer.cancel()
+    more.idle_timer = ref.system.timers.after(seconds, _time_out, ref)
+    ref.alert = True
+
+
+def _time_out(ref: Ref[Any]) -> None:
+    put(ref, (deliver_timeout,))
+
+
+def deliver_timeout(actor: Any) -> object:  # Any: actors are known on a higher floor
+    """Hand over the timeout, unless a message came first."""
+    more = actor.ref.extras()
+    timer: Timer | None = more.idle_timer
+    if timer is None or not timer.fired:
+        return None
+    more.idle_timer = None
+    return actor.handle_timeout()  # type: ignore[no-any-return]  # as above
+
+
+def disarm_timeout(ref: Ref[Any], message: Message | None) -> bool:
+    """A message came: cancel the armed timeout. False when it stays armed, as there was no message or it is its own."""
+    more = ref.extras()
+    if message is None or (isinstance(message, tuple) and message[0] is deliver_timeout) or more.idle_timer is None:
+        return False
+    more.idle_timer.cancel()
+    more.idle_timer = None
+    return True
+
+
+def send_exit(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
+    """`exit/2`: as `exit_signal`, and `Kill` cannot be trapped."""
+    if isinstance(reason, Kill):
+        kill(target)
+    else:
+        exit_signal(target, sender, reason)

@@ -1,0 +1,345 @@
+"""Refs: the handle others hold of an actor, which is also its control block."""
+
+from __future__ import annotations
+
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from otpy.core.reason import NoProc, Normal, Reason
+from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownRequestError
+from otpy.runtime import lifecycle
+from otpy.runtime.caller import CALL_TIMEOUT, call, request_future
+from otpy.runtime.extras import Extras
+from otpy.runtime.links import OutsideMonitor, watch
+from otpy.runtime.mailbox import bury, open_mailbox, put, send, with_keywords
+from otpy.runtime.pykka import Future, PykkaRef
+from otpy.runtime.request import Call, Cast, request_name
+from otpy.runtime.seat import here
+from otpy.runtime.turn import settle
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable
+
+    from otpy.runtime.home import Home
+    from otpy.runtime.mailbox import Message
+    from otpy.runtime.system import System
+
+__all__ = ["Ref", "Within"]
+
+A = TypeVar("A")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Ref(PykkaRef[Any], Generic[A]):
+    """One incarnation of an actor; safe to hand to any thread.
+
+    What guards what: who popped the item of `tok` owns `actor`, `current`, `context`, and the right to go idle; a dead
+    actor's `tok` stays empty. The system's lock guards `reason` (set once), `links`, `monitors`, `name` and the first
+    making of `mailbox` and `more`. `alert` may be set by anybody and is cleared only by the owner.
+    """
+
+    __slots__ = (
+        "actor",
+        "actor_class",
+        "alert",
+        "casts",
+        "context",
+        "current",
+        "home",
+        "id",
+        "links",
+        "mailbox",
+        "monitors",
+        "more",
+        "name",
+        "number",
+        "parent",
+        "reason",
+        "started_at",
+        "system",
+        "tok",
+        "waiting",
+    )
+
+    def __init__(self, system: System, actor_class: type[A], ident: str | int, parent: Ref[Any] | None) -> None:
+        """Made by `otpy.runtime.spawn`; `tok` is taken until `init` is done, so early mail waits."""
+        self.system = system
+        self.actor_class: Any = actor_class
+        self.casts: dict[object, tuple[Callable[..., Any]]] = self.actor_class.otpy_casts
+        self.id = ident
+        self.parent = parent
+        self.tok: list[bool] = []
+        self.mailbox: deque[Message] | None = None
+        self.alert = False
+        self.current: Message | str | None = "init"
+        self.actor: Any = None
+        self.reason: Reason | None = None
+        self.name: str | None = None
+        self.links: Ref[Any] | set[Ref[Any]] | None = None
+        self.monitors: list[Any] | None = None
+        self.more: Extras | None = None
+        self.context: Context | None = None
+        self.waiting: Any = None
+        self.home: Home = system.pool
+
+    def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Send a request and wait for its reply, at most 5.0 s; `within(seconds)` sets another time.
+
+        A pool actor that waits costs a thread while it waits.
+
+        Raises:
+            CallTimeoutError: no reply in time; a late one is dropped.
+            CallExitError: the server ended; at once, whether before or while it handled the request.
+            DeadlockError: the server waits, directly or through others, for the caller.
+
+        OTP: gen_server:call/2. Differs: the caller gets an exception, no exit.
+        """
+        return call(self, self.message_for(request, args, kwargs), CALL_TIMEOUT)  # type: ignore[no-any-return]
+
+    def cast(self, request: Cast[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Send a request without a reply; never blocks and never fails, also when the actor is dead.
+
+        OTP: gen_server:cast/2.
+        """
+        head = self.casts.get(request)
+        if head is None:
+            raise self._unknown(request, "cast")
+        if self.system.undead:
+            here().fence()
+        # From here on as `put`, written out: this is the hot path of every message.
+        box = self.mailbox
+        if box is None:
+            box = open_mailbox(self)
+        box.append((with_keywords, head[0], args, kwargs) if kwargs else head + args)
+        tok = self.tok
+        if tok:
+            try:
+                tok.pop()
+            except IndexError:
+                return
+            home = self.home
+            home.queue.append(self)
+            if home.free:
+                home.engage()
+        elif self.reason is not None:
+            bury(self)
+
+    def within(self, seconds: float | None) -> Within[A]:
+        """The same actor with another time for calls; None waits for ever."""
+        return Within(self, seconds)
+
+    def tell(self, message: Any) -> None:
+        """Send any message, handled by `handle_info`; a dead actor makes it a dead letter. OTP: `!`."""
+        send(self, (deliver_info, message))
+
+    def ask(self, message: Any, *, block: bool = True, timeout: float | None = CALL_TIMEOUT) -> Any:
+        """Send any request, handled by `handle_call`, and wait for its reply.
+
+        With `block=False` a pykka future is returned at once. OTP: gen_server:call/3 and send_request/2.
+        """
+        if block:
+            return call(self, (deliver_request, message), timeout)
+        future: Future[Any] = Future()
+        request_future(self, (deliver_request, message), future)
+        return future
+
+    def stop(  # type: ignore[override]  # pykka's has no reason
+        self, reason: Reason | None = None, *, block: bool = True, timeout: float | None = None
+    ) -> Any:
+        """Have the actor end after the messages it already has; `terminate` runs.
+
+        Returns:
+            True when it ended with that reason (`Normal()` unless given), False when it was dead before.
+
+        Raises:
+            CallExitError: it ended with another reason.
+            CallTimeoutError: it has not ended within `timeout` real seconds (None: no limit); it still will.
+
+        OTP: gen_server:stop/3.
+        """
+        wanted = reason or Normal()
+        if self.reason is not None:
+            return False
+        monitor = self.monitor()
+        put(self, (deliver_stop, wanted))
+        if not block:
+            return True
+        try:
+            ended = monitor.wait(timeout).reason
+        except TimeoutError:
+            raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
+        if ended != wanted:
+            error = NoProcError if isinstance(ended, NoProc) else CallExitError
+            raise error(self.path, "stop", ended)
+        return True
+
+    def exit(self, reason: Reason) -> None:
+        """Send an exit signal, as from the calling actor; `Kill()` cannot be trapped. OTP: exit/2."""
+        lifecycle.send_exit(self, here().ref or self, reason)
+
+    def kill(self) -> bool:
+        """End the actor at once, whatever it does; False when it was dead. A thread still in its code goes on as a
+        zombie, fenced off from all others. OTP: exit(Pid, kill).
+        """
+        return lifecycle.kill(self)
+
+    def monitor(self) -> OutsideMonitor:
+        """Watch the actor from outside of actors: `ref.monitor().wait()` returns its `Down`."""
+        monitor = OutsideMonitor(self, self)
+        watch(monitor)
+        return monitor
+
+    def is_alive(self) -> bool:
+        """Whether it has not ended; a killed one has, whatever its thread does."""
+        return self.reason is None and not self.system.forked
+
+    def is_starting(self) -> bool:
+        """Whether its `init` is not done."""
+        return self.more is not None and bool(self.more.starter)
+
+    def is_suspended(self) -> bool:
+        """Whether it handles no messages until resumed."""
+        return self.more is not None and self.more.suspended
+
+    def traps_exit(self) -> bool:
+        """Whether exit signals reach it as messages."""
+        return self.actor is not None and bool(self.actor.trap_exit)
+
+    def has_work(self) -> bool:
+        """Whether its next turn would find something to do."""
+        more = self.more
+        return more is None or bool(more.lane) or (bool(self.mailbox) and not more.suspended)
+
+    def extras(self) -> Extras:
+        """The rare part of the control block, made on first need."""
+        if self.more is None:
+            more = Extras()
+            with self.system.lock:
+                self.more = self.more or more
+        return self.more
+
+    def new_context(self) -> Context:
+        """The incarnation's own context, empty at its first turn."""
+        self.context = Context()
+        return self.context
+
+    def settle(self, decision: object, caller: Any) -> None:
+        """Do what a handler decided; called in the actor's turn."""
+        settle(self, decision, caller)
+
+    def message_for(self, request: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The message for a call; raises UnknownRequestError in the sender when the actor has no such call."""
+        head: tuple[Any, ...] | None = self.actor_class.otpy_calls.get(request)
+        if head is None:
+            raise self._unknown(request, "call")
+        return (with_keywords, head[0], args, kwargs) if kwargs else head + args
+
+    def _unknown(self, request: object, word: str) -> UnknownRequestError:
+        served = self.actor_class.otpy_calls if word == "call" else self.casts
+        known = ", ".join(sorted(map(request_name, served))) or "none"
+        return UnknownRequestError(self.path, request_name(request), f"not a @{word} of this actor; it has {known}")
+
+    @property
+    def path(self) -> str:
+        """Ids joined by `/` from the system's name down."""
+        if self.parent is None:
+            return self.system.path_of_top(self)
+        return f"{self.parent.path}/{self.id}"
+
+    @property
+    def kind(self) -> str:
+        """What it runs, as text."""
+        actor = self.actor
+        own: str | None = getattr(actor, "kind", None)
+        return own or self.actor_class.__name__
+
+    @property
+    def actor_urn(self) -> str:  # type: ignore[override]  # pykka makes a UUID for each actor; the number is enough
+        """For pykka's users: unique in its system."""
+        return f"urn:otpy:{self.system.name}:{self.number}"
+
+    @property
+    def actor_stopped(self) -> _Stopped:  # type: ignore[override]  # made only when asked for
+        """For pykka's users: an event-like view of `is_alive`."""
+        return _Stopped(self)
+
+    @property
+    def actor_inbox(self) -> _Inbox:  # type: ignore[override]  # as above
+        """For pykka's users: something to `put` envelopes into."""
+        return _Inbox(self)
+
+    @property
+    def _actor_weakref(self) -> Callable[[], Any]:  # pykka's proxy looks at the actor through it
+        return lambda: self.actor
+
+    def __repr__(self) -> str:
+        return f"<Ref {self.path} #{self.number}>"
+
+    __str__ = __repr__
+
+
+class Within(Generic[A]):
+    """An actor with a time for calls, made by `ref.within(seconds)`."""
+
+    __slots__ = ("_ref", "_seconds")
+
+    def __init__(self, ref: Ref[A], seconds: float | None) -> None:
+        """Seconds; None waits for ever."""
+        self._ref = ref
+        self._seconds = seconds
+
+    def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `Ref.call`."""
+        ref = self._ref
+        return call(ref, ref.message_for(request, args, kwargs), self._seconds)  # type: ignore[no-any-return]
+
+    def ask(self, message: object) -> Any:  # Any: raw replies have no type
+        """As `Ref.ask`."""
+        return self._ref.ask(message, timeout=self._seconds)
+
+
+class _Stopped:
+    """pykka's `actor_stopped`, without an event."""
+
+    def __init__(self, ref: Ref[Any]) -> None:
+        self._ref = ref
+
+    def is_set(self) -> bool:
+        return not self._ref.is_alive()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        try:
+            self._ref.monitor().wait(timeout)
+        except TimeoutError:
+            return False
+        return True
+
+
+class _Inbox:
+    """pykka's `actor_inbox`, for code that puts envelopes by hand."""
+
+    def __init__(self, ref: Ref[Any]) -> None:
+        self._ref = ref
+
+    def put(self, envelope: Any) -> None:
+        if envelope.reply_to is None:
+            self._ref.tell(envelope.message)
+        else:
+            request_future(self._ref, (deliver_request, envelope.message), envelope.reply_to)
+
+
+def deliver_info(actor: Any, message: object) -> object:  # Any: actors are known on a higher floor
+    """Hand over a message that came by `tell`."""
+    return actor.on_info(message)
+
+
+def deliver_request(actor: Any, message: object) -> object:  # as above
+    """Hand over a request that came by `ask`."""
+    return actor.on_request(message, actor.caller)
+
+
+def deliver_stop(actor: Any, reason: Reason) -> object:  # as above
+    """Hand over the wish that the actor ends."""
+    return actor.on_stop_request(reason)

@@ -1,0 +1,75 @@
+"""`@call` and `@cast`: methods that are an actor's public vocabulary, named by callers as `Class.method`.
+
+At run time a decorated method is the plain function it was, marked: looking it up on its class is then as fast as Python
+can be, and inside the actor it is just a method. `Call` and `Cast` exist for the type checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast as typed, overload
+
+__all__ = ["Call", "Cast", "call", "cast", "request_name", "vocabulary"]
+
+S = TypeVar("S", contravariant=True)
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+MARK = "otpy_request"
+
+
+class Call(Generic[S, P, R]):
+    """A request with a reply, named in `ref.call(Class.method, …)`."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[S]) -> Call[S, P, R]: ...
+    @overload
+    def __get__(self, instance: S, owner: type[S]) -> Callable[P, R]: ...
+    def __get__(self, instance: S | None, owner: type[S]) -> Any:  # Any: the overloads say which
+        """For the checker only."""
+
+
+class Cast(Generic[S, P, R]):
+    """A request without a reply, named in `ref.cast(Class.method, …)`."""
+
+    @overload
+    def __get__(self, instance: None, owner: type[S]) -> Cast[S, P, R]: ...
+    @overload
+    def __get__(self, instance: S, owner: type[S]) -> Callable[P, R]: ...
+    def __get__(self, instance: S | None, owner: type[S]) -> Any:  # Any: the overloads say which
+        """For the checker only."""
+
+
+def call(function: Callable[Concatenate[S, P], R]) -> Call[S, P, R]:
+    """Make a method a request with a reply: its return value, or what a `Reply` or `NoReply` decides.
+
+    It runs in the actor's turn. OTP: handle_call/3 with one clause per request.
+    """
+    setattr(function, MARK, "call")
+    return typed("Call[S, P, R]", function)
+
+
+def cast(function: Callable[Concatenate[S, P], R]) -> Cast[S, P, R]:
+    """Make a method a request without a reply; it returns None or a decision. OTP: handle_cast/2."""
+    setattr(function, MARK, "cast")
+    return typed("Cast[S, P, R]", function)
+
+
+def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[Callable[..., Any]]]:
+    """Which function of a class serves which request; a subclass's method serves the requests of its base.
+
+    The function stands in a tuple, the head of all messages with this request.
+    """
+    served: dict[object, tuple[Callable[..., Any]]] = {}
+    for base in cls.__mro__:
+        for name, attribute in vars(base).items():
+            if isinstance(attribute, FunctionType) and getattr(attribute, MARK, None) == kind:
+                own = next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
+                served[attribute] = (own,)
+    return served
+
+
+def request_name(request: object) -> str:
+    """A request as text, as `Cache.get`."""
+    return ".".join(str(getattr(request, "__qualname__", request)).split(".")[-2:])

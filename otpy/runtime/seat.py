@@ -1,0 +1,140 @@
+"""Where a thread sits: what it runs now, the lock it waits on, and the token that lets it run turns."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from otpy.errors import ActorExit
+
+if TYPE_CHECKING:
+    from otpy.runtime.pool import Pool
+    from otpy.runtime.ref import Ref
+
+__all__ = ["Seat", "Slot", "here", "sit", "take_lock"]
+
+
+def take_lock() -> threading.Lock:
+    """A lock that is already held: whoever acquires it again waits until another thread releases it."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
+class Seat:
+    """One per thread that ever talks to otpy; only its own thread writes `ref`, `lock`.
+
+    `tok` holds the token of a pool while this thread may run turns. Tokens are for throughput alone: a watchdog may
+    take one away at any moment, and nothing breaks.
+    """
+
+    __slots__ = ("ident", "late", "lock", "pool", "ref", "since", "thread_name", "tok", "turns", "waiting")
+
+    def __init__(self) -> None:
+        """Sit outside of any pool."""
+        self.ident = threading.get_ident()
+        self.thread_name = ""
+        self.lock: threading.Lock | None = take_lock()
+        self.pool: Pool | None = None
+        self.ref: Ref[Any] | None = None
+        self.late: Slot | None = None
+        self.tok: list[bool] = []
+        self.turns = 0
+        self.since = 0.0
+        self.waiting = False
+
+    def fence(self) -> None:
+        """Throw an actor that was killed, but still runs, out of its code."""
+        if self.ref is not None and self.ref.reason is not None:
+            raise ActorExit(self.ref.reason)
+
+
+class Slot:
+    """One answer that one thread waits for.
+
+    `claim` holds one item; who pops it decides the outcome: the reply, the deadline or somebody's death.
+    """
+
+    __slots__ = ("claim", "lock", "seat", "value")
+
+    def __init__(self, seat: Seat) -> None:
+        """Take the thread's own lock; a signal handler that waits in the middle of a wait gets a new one."""
+        self.claim = [True]
+        self.seat = seat
+        self.lock = seat.lock or take_lock()
+        seat.lock = None
+        self.value: Any = None
+
+    def resolve(self, value: object) -> bool:
+        """Give the answer, from any thread; False when it was decided before."""
+        try:
+            self.claim.pop()
+        except IndexError:
+            return False
+        self.value = value
+        self.wake()
+        return True
+
+    def wake(self) -> None:
+        """Let the waiting thread go on: at once, or when its pool has a token for it."""
+        seat = self.seat
+        pool = seat.pool
+        if pool is None:
+            seat.waiting = False  # before the release: `wait_idle` must not take the woken thread for a waiting one
+            self.lock.release()
+        else:
+            pool.resume(self)
+
+    def wait(self, timeout: float | None) -> bool:
+        """Wait for the answer, in the thread that made the slot; False after `timeout` real seconds without one."""
+        seat = self.seat
+        lock = self.lock
+        seat.waiting = True
+        pool = seat.pool
+        if pool is not None:
+            pool.pass_on(seat)
+        try:
+            done = lock.acquire() if timeout is None else lock.acquire(timeout=max(timeout, 0.0))
+        except BaseException:
+            self.give_up()
+            raise
+        if not done and self.give_up():
+            return False
+        seat.lock = lock
+        return True
+
+    def give_up(self) -> bool:
+        """Stop waiting; False when the answer came first, and then its wake-up has been consumed."""
+        seat = self.seat
+        try:
+            self.claim.pop()
+        except IndexError:
+            self.lock.acquire()
+            seat.lock = self.lock
+            return False
+        seat.waiting = False
+        seat.lock = self.lock
+        return True
+
+
+class _Local(threading.local):
+    seat: Seat
+
+
+_local = _Local()
+
+
+def sit(seat: Seat) -> None:
+    """Make a seat that of the running thread."""
+    seat.ident = threading.get_ident()
+    seat.thread_name = threading.current_thread().name
+    _local.seat = seat
+
+
+def here() -> Seat:
+    """The seat of the running thread."""
+    try:
+        return _local.seat
+    except AttributeError:
+        seat = _local.seat = Seat()
+        return seat

@@ -1,0 +1,80 @@
+"""Making actors: from a child spec to a control block with a name, a parent and a home."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.reason import Exit
+from otpy.core.spec import ChildSpec
+from otpy.errors import NameTakenError, SpecError, SystemStoppedError
+from otpy.runtime.actor import Actor
+from otpy.runtime.home import PLACES
+from otpy.runtime.links import add_link
+from otpy.runtime.mailbox import BoundedBox
+from otpy.runtime.ref import Ref
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.system import System
+
+    Adapter = Callable[[Callable[..., Any]], type[Actor] | None]
+
+__all__ = ["ADAPTERS", "actor_class", "new_ref", "start_arguments"]
+
+ADAPTERS: list[Adapter] = []
+"""Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
+
+
+def actor_class(path: str, start: Callable[..., Any]) -> type[Actor]:
+    """The actor class that runs what a spec starts.
+
+    Raises:
+        SpecError: it is a class that is no actor, or cannot be called.
+    """
+    if getattr(start, "is_otpy_actor", False) and isinstance(start, type):
+        return start
+    for adapter in ADAPTERS:
+        found = adapter(start)
+        if found is not None:
+            return found
+    what = getattr(start, "__name__", repr(start))
+    raise SpecError(path, f"{what} is no actor; subclass otpy.GenServer, or give a function")
+
+
+def start_arguments(cls: type[Actor], spec: ChildSpec) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What `init` is called with."""
+    if cls is spec.start:
+        return spec.args, spec.kwargs
+    return (spec.start, *spec.args), spec.kwargs
+
+
+def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int, parent: Ref[Any] | None) -> Ref[Any]:
+    """A control block whose `init` has not run: named, linked to its parent, `tok` taken.
+
+    Raises:
+        NameTakenError: its name has a living holder.
+        SystemStoppedError: the system takes no new actors.
+    """
+    ref: Ref[Any] = Ref(system, cls, ident, parent)
+    options = spec.options
+    place = options.place or cls.place
+    with system.lock:
+        if system.stopped:
+            text = f"system {system.name} has stopped and takes no new actors"
+            raise SystemStoppedError(text)
+        if spec.name is not None:
+            holder = system.names.get(spec.name)
+            if holder is not None:
+                raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
+            system.names[spec.name] = ref
+            ref.name = spec.name
+        ref.number = system.count_in(ref)
+        if parent is not None:
+            add_link(parent, ref)
+    ref.started_at = system.clock.now()
+    if place != "pool":
+        ref.home = PLACES[place](system, ref)
+    if options.max_queue is not None:
+        ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
+    return ref

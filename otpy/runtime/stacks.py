@@ -1,0 +1,47 @@
+"""Where an actor's code is now: its thread and the frames on it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
+    from otpy.runtime.system import System
+
+__all__ = ["frame_line", "seat_of", "stack_of"]
+
+OWN_FILES = ("/otpy/runtime/", "/threading.py", "/otpy/places/")
+
+
+def seat_of(system: System, ref: Ref[Any]) -> Seat | None:
+    """The seat of the thread that runs an actor now."""
+    for worker in [*list(system.pool.workers), *(home.seat for home in list(system.threads))]:
+        if worker.ref is ref:
+            return worker
+    return None
+
+
+def frame_line(seat: Seat) -> str | None:
+    """One line: where the thread's innermost frame outside of otpy's own is."""
+    frame = sys._current_frames().get(seat.ident)  # noqa: SLF001 - the documented way to see other threads
+    while frame is not None and frame.f_back is not None and _is_own(frame):
+        frame = frame.f_back
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+def stack_of(seat: Seat) -> str | None:
+    """The whole stack as Python prints it, without otpy's own outer frames."""
+    frame = sys._current_frames().get(seat.ident)  # noqa: SLF001 - as above
+    if frame is None:
+        return None
+    summary = [entry for entry in traceback.extract_stack(frame) if not entry.filename.endswith("/threading.py")]
+    return "".join(traceback.format_list(summary))
+
+
+def _is_own(frame: FrameType) -> bool:
+    return any(part in frame.f_code.co_filename for part in OWN_FILES)

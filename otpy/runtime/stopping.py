@@ -1,0 +1,74 @@
+"""Stopping a whole system within one total time, and telling what did not stop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from otpy.errors import CallExitError
+from otpy.runtime.lifecycle import kill
+from otpy.runtime.records import children_of
+from otpy.runtime.stacks import frame_line, seat_of
+
+if TYPE_CHECKING:
+    from otpy.core.reason import Reason
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["Unstopped", "stop_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unstopped:
+    """An actor that was told to stop and did not in time."""
+
+    path: str
+    """Its path."""
+    thread: str | None
+    """The OS thread that runs its code."""
+    frame: str | None
+    """Where that code is."""
+
+    def __str__(self) -> str:
+        return f"{self.path} did not stop: it is on {self.thread or 'no thread'} at {self.frame or 'rest'}"
+
+
+def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:
+    """See `System.stop`."""
+    deadline = time.monotonic() + timeout
+    tops = [ref for ref in reversed(list(system.tops.values())) if ref is not system.root]
+    root = [system.root] if system.root is not None else []
+    late = [ref for ref in [*tops, *root] if not _stop_one(ref, reason, deadline)]
+    with system.lock:
+        system.stopped = True  # nothing can be started any more, so what is found below is all there is
+    left = [unstopped for ref in late for unstopped in _kill_below(system, ref)]
+    known = {unstopped.path for unstopped in left}
+    return left + [describe_late(system, zombie) for zombie in list(system.undead) if zombie.path not in known]
+
+
+def _stop_one(ref: Ref[Any], reason: Reason, deadline: float) -> bool:
+    try:
+        ref.stop(reason, timeout=max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        return False
+    except CallExitError:
+        return True
+    return True
+
+
+def _kill_below(system: System, ref: Ref[Any]) -> list[Unstopped]:
+    """Kill an actor and all below it, from the top, so that nobody starts anything again."""
+    below = [child for child, _ in children_of(ref) if child is not None]
+    running = seat_of(system, ref) is not None and ref.current is not None
+    own = [describe_late(system, ref)] if running else []
+    kill(ref)
+    return [*own, *(late for child in reversed(below) for late in _kill_below(system, child))]
+
+
+def describe_late(system: System, ref: Ref[Any]) -> Unstopped:
+    """Where a late actor's code is."""
+    seat = seat_of(system, ref)
+    if seat is None:
+        return Unstopped(ref.path, None, None)
+    return Unstopped(ref.path, seat.thread_name, frame_line(seat))

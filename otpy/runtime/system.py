@@ -1,0 +1,286 @@
+"""The system: one clock, one generator of chance, one set of workers, one table of names; nothing is global."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.reason import Exit, Reason, Shutdown
+from otpy.core.spec import ChildSpec, Name, check_spec, child
+from otpy.core.suggest import did_you_mean
+from otpy.errors import NameTakenError, NoSuchActorError, StartError
+from otpy.events import Events, ZombieLimitReached, ZombieMade
+from otpy.runtime.inspection import Inspection
+from otpy.runtime.lifecycle import begin, expire_start
+from otpy.runtime.named import NamedRef
+from otpy.runtime.pool import Pool
+from otpy.runtime.seat import Slot, here
+from otpy.runtime.settle import wait_idle
+from otpy.runtime.spawn import actor_class, new_ref, start_arguments
+from otpy.runtime.stacks import frame_line, seat_of
+from otpy.runtime.stopping import Unstopped, stop_all
+from otpy.runtime.timers import MonotonicClock, Timers
+from otpy.runtime.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.core.clock import Clock
+    from otpy.runtime.ref import Ref
+
+__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
+
+A = TypeVar("A")
+
+MAX_THREADS = 1_000
+"""Extra threads for actors that block outside of otpy; each costs some 30 KiB while it waits."""
+
+MAX_ZOMBIES = 10
+"""Killed actors whose code still runs; beyond that the program had better be started afresh by its keeper."""
+
+
+class System(Inspection):
+    """Everything that one running tree needs; two in a program do not see each other.
+
+    Args:
+        name: the first part of every path.
+        clock: where time comes from; a virtual one in tests.
+        seed: for `random`, the system's only generator of chance.
+        pool: the workers; one with a seeded run queue in explorations.
+        max_threads: extra threads for blocked actors.
+        max_zombies: killed actors that may still run before `on_too_many_zombies` is called.
+    """
+
+    def __init__(
+        self,
+        name: str = "otpy",
+        *,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        pool: Pool | None = None,
+        max_threads: int = MAX_THREADS,
+        max_zombies: int = MAX_ZOMBIES,
+    ) -> None:
+        """Make a system in which nothing runs; no thread starts before the first actor does."""
+        self.name = name
+        self.clock: Clock = clock or MonotonicClock()
+        self.is_virtual = self.clock.is_virtual
+        self.random = random.Random(seed)  # noqa: S311 - for jitter and tests, no secrets
+        self.events = Events()
+        self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
+        self.names: dict[str, Ref[Any]] = {}
+        self.undead: set[Ref[Any]] = set()
+        self.timers = Timers(self.clock)
+        self.pool = pool or Pool(max_threads=max_threads)
+        self.threads: set[Any] = set()  # homes of actors with a thread of their own
+        self.max_zombies = max_zombies
+        self.on_too_many_zombies: Callable[[], None] | None = None
+        self.alive = 0
+        self.root: Ref[Any] | None = None
+        self.tops: dict[str, Ref[Any]] = {}
+        self.started_at = time.time()
+        self.stopped = False
+        self.forked = False
+        self._number = 0
+        self.watchdog = Watchdog(self) if pool is None else None
+        _SYSTEMS.add(self)
+
+    def start(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
+        """Start an actor without a supervisor, from any thread; returns after its `init`.
+
+        Raises:
+            StartError: its `init` failed; the exception says why. Nothing of it is left.
+        """
+        return self._start(None, start, args, kwargs)
+
+    def start_root(self, spec: ChildSpec) -> Ref[Any]:
+        """Start the actor whose path is the system's name; the rest of the tree is below it."""
+        return self._start(None, spec, (), {}, root=True)
+
+    def start_linked(
+        self, parent: Ref[Any], start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Ref[Any]:
+        """Start an actor linked to the one that asks; called in its turn."""
+        return self._start(parent, start, args, kwargs)
+
+    def _start(
+        self,
+        parent: Ref[Any] | None,
+        start: Callable[..., Any] | ChildSpec,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        root: bool = False,
+    ) -> Ref[Any]:
+        spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
+        above = self.name if parent is None else parent.path
+        check_spec(above, spec)
+        cls = actor_class(f"{above}/{spec.id}", spec.start)
+        siblings = self.tops if parent is None else parent.extras().spawned
+        with self.lock:
+            ident = _free_id(spec.id, siblings)
+            ref = new_ref(self, cls, spec, ident, parent)
+            siblings[ident] = ref
+            if root:
+                self.root = ref
+        own_args, own_kwargs = start_arguments(cls, spec)
+        slot = Slot(here())
+        timeout = spec.options.start_timeout
+        begin(ref, own_args, own_kwargs, slot.resolve)
+        if timeout is not None:
+            self.expire_start_after(ref, timeout)
+        slot.wait(None)
+        if isinstance(slot.value, StartError):
+            raise slot.value
+        return ref
+
+    def expire_start_after(self, ref: Ref[Any], seconds: float) -> None:
+        """Kill an actor whose `init` is not done by then."""
+        self.timers.after(seconds, expire_start, ref, seconds)
+
+    def ref(self, name: Name[A] | str) -> NamedRef[A]:
+        """A handle that reaches whatever incarnation holds the name when it is used."""
+        return NamedRef(self, name.text if isinstance(name, Name) else name)
+
+    def whereis(self, name: Name[Any] | str) -> Ref[Any] | None:
+        """Who holds the name now; never a dead one. OTP: whereis/1."""
+        return self.names.get(name.text if isinstance(name, Name) else name)
+
+    def register(self, ref: Ref[Any], name: str) -> None:
+        """Give an actor a name. OTP: register/2. Raises NameTakenError when the name, or a name, is taken."""
+        here().fence()
+        with self.lock:
+            holder = self.names.get(name)
+            if holder is not None or ref.name is not None:
+                taken = name if holder is not None else str(ref.name)
+                raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref)
+            if ref.reason is None:
+                self.names[name] = ref
+                ref.name = name
+
+    def find(self, path: str) -> Ref[Any] | None:
+        """The living actor at a path such as `shop/feed/17`."""
+        first, *rest = path.split("/")
+        if first != self.name:
+            return None
+        ref = self.root
+        if ref is None or (rest and self.child_of(ref, rest[0]) is None):
+            ref = self.tops.get(rest.pop(0)) if rest else None
+        for ident in rest:
+            if ref is None:
+                return None
+            ref = self.child_of(ref, ident)
+        return ref
+
+    def child_of(self, ref: Ref[Any], ident: str) -> Ref[Any] | None:
+        """A living child, of a supervisor or of an actor that started it itself."""
+        children = getattr(ref.actor, "otpy_children", None)
+        if children is not None:
+            found: Ref[Any] | None = children().ref_of(ident)
+            if found is not None:
+                return found
+        return ref.more.spawned.get(ident) if ref.more is not None else None
+
+    def path_of_top(self, ref: Ref[Any]) -> str:
+        """The path of an actor without a parent."""
+        return self.name if ref is self.root else f"{self.name}/{ref.id}"
+
+    def count_in(self, ref: Ref[Any]) -> int:  # noqa: ARG002 - the pair of `forget`
+        """Count a new actor; called with the lock held. Returns its number."""
+        self.alive += 1
+        self._number += 1
+        return self._number
+
+    def forget(self, ref: Ref[Any]) -> None:
+        """Drop a dead actor from all tables; called with the lock held."""
+        self.alive -= 1
+        if ref.name is not None:
+            self.names.pop(ref.name, None)
+        if ref.parent is None:
+            self.tops.pop(str(ref.id), None)
+        elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
+            del ref.parent.more.spawned[str(ref.id)]
+
+    def add_zombie(self, ref: Ref[Any]) -> None:
+        """List a killed actor whose code still runs."""
+        self.undead.add(ref)
+        if ref.current is None:  # add, then look: its turn clears `current`, then looks at the list
+            self.undead.discard(ref)
+            return
+        seat = seat_of(self, ref)
+        thread = None if seat is None else seat.thread_name
+        frame = None if seat is None else frame_line(seat)
+        self.events.emit(ZombieMade(path=ref.path, thread=thread, frame=frame))
+        if len(self.undead) > self.max_zombies:
+            self.events.emit(ZombieLimitReached(path=self.name, count=len(self.undead)))
+            if self.on_too_many_zombies is not None:
+                self.on_too_many_zombies()
+
+    def wait_idle(self, timeout: float = 10.0) -> None:
+        """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.
+
+        Args:
+            timeout: real seconds; a safety net for tests that would hang.
+
+        Raises:
+            TimeoutError: something still runs; the message says where each thread is.
+        """
+        wait_idle(self, timeout)
+
+    def stop(self, reason: Reason | None = None, *, timeout: float = 30.0) -> list[Unstopped]:
+        """Stop everything within one total time: what has no supervisor, then the tree, the last started first.
+
+        Args:
+            reason: the exit reason of the root; `Shutdown()` unless given.
+            timeout: real seconds for all of it; what has not ended by then is killed.
+
+        Returns:
+            What had not stopped: path, thread and frame of each. Its threads may still run.
+        """
+        left = stop_all(self, reason or Shutdown(), timeout)
+        self.close()
+        return left
+
+    def close(self) -> None:
+        """End all threads of the system that can end."""
+        with self.lock:
+            self.stopped = True
+        self.timers.close()
+        if self.watchdog is not None:
+            self.watchdog.close()
+        self.pool.close()
+        for home in list(self.threads):
+            home.close()
+
+    def missing(self, path: str) -> NoSuchActorError:
+        """The error for a path that leads nowhere, with a guess what was meant."""
+        return NoSuchActorError(path, did_you_mean(path, [self.name, *self.names]))
+
+
+def _free_id(wanted: str, taken: dict[str, Any]) -> str:
+    """The wanted id, or with a number behind it."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}-{number}" in taken:
+        number += 1
+    return f"{wanted}-{number}"
+
+
+_SYSTEMS: weakref.WeakSet[System] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    """A forked child has none of the parent's threads: its copies of the systems are dead, and own nothing."""
+    for system in list(_SYSTEMS):
+        system.forked = True
+        system.stopped = True
+        system.pool.free.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,170 @@
+"""A turn: one actor handles messages on the thread that popped its `tok`, until its mailbox or its budget is empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
+from otpy.core.reason import BadReturn, Crashed, Reason
+from otpy.core.text import safe_repr
+from otpy.errors import ActorExit
+from otpy.runtime import lifecycle
+from otpy.runtime.mailbox import bury, rest
+
+if TYPE_CHECKING:
+    from otpy.runtime.caller import Caller
+    from otpy.runtime.mailbox import Message
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
+
+__all__ = ["after_turn", "settle", "turn"]
+
+
+def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
+    """Handle messages on the thread of `seat`, in the actor's own context; `after_turn` must follow, outside of it."""
+    try:
+        if ref.alert and not attend(ref):
+            return
+        box = ref.mailbox
+        if box is None:
+            return
+        actor = ref.actor
+        pop = box.popleft
+        while box and budget:
+            budget -= 1
+            try:
+                message = pop()
+            except IndexError:
+                return  # a kill emptied it first
+            # Publish what is handled, then look at `alert`: a killer sets `alert`, then looks at `current`.
+            ref.current = message
+            if ref.alert and not attend(ref, message):
+                return
+            if message.__class__ is tuple:
+                size = len(message)  # written out by size: a call with a starred tuple costs twice as much
+                if size == 2:  # noqa: PLR2004
+                    function, argument = message
+                    result = function(actor, argument)
+                elif size == 1:
+                    result = message[0](actor)
+                elif size == 3:  # noqa: PLR2004
+                    function, argument, other = message
+                    result = function(actor, argument, other)
+                else:
+                    result = message[0](actor, *message[1:])
+                if result is not None:
+                    settle(ref, result, None)
+            else:
+                serve(ref, actor, message, None if box else seat)  # type: ignore[arg-type]  # what is no tuple is a Caller
+    except BaseException as error:  # noqa: BLE001 - whatever leaves a handler ends this actor, and only this one
+        crash(ref, error)
+
+
+def after_turn(ref: Ref[Any]) -> None:
+    """Let an actor rest after a turn, or queue it again; drop one that died in it (its `alert` stays set)."""
+    ref.current = None
+    if ref.reason is None:
+        rest(ref)
+    else:
+        lifecycle.leave(ref)
+
+
+def serve(ref: Ref[Any], actor: object, caller: Caller, seat: Seat | None) -> None:
+    """Handle one call and give its reply.
+
+    With a `seat` there is no further message, and a thread outside of the pool is woken when this one is done with the
+    turn: woken now, it would at once fight with this one for the interpreter.
+    """
+    function, *args = caller.message
+    result = function(actor, *args)
+    if isinstance(result, Decision):
+        settle(ref, result, caller)
+        return
+    try:
+        caller.claim.pop()
+    except IndexError:
+        return  # it was answered by hand, or no longer waits
+    caller.value = result
+    if seat is None or caller.seat.pool is not None or seat.late is not None:
+        caller.wake()
+    else:
+        seat.late = caller
+
+
+def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
+    """Do what a handler decided; a decision to go on with `Continue` is followed at once, before any other message."""
+    while True:
+        match decision:
+            case None:
+                return
+            case Reply(value=value, timeout=timeout, then=then) if caller is not None:
+                caller.resolve(value)
+            case NoReply(timeout=timeout, then=then):
+                if caller is not None and caller.claim:
+                    caller.deferred = True
+                    ref.extras().deferred.add(caller)
+            case Stop(reason=reason):
+                stop(ref, decision, reason, caller)
+                return
+            case Continue():
+                timeout, then = None, decision
+            case _:
+                raise BadReturnError(decision)
+        if timeout is not None:
+            lifecycle.arm_timeout(ref, timeout)
+        if then is None:
+            return
+        caller, actor = None, ref.actor
+        decision = actor.handle_continue(then.term)
+
+
+def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
+    """End as decided: `terminate` first, then the reply, then the exit. OTP: {stop, Reason, Reply, State}."""
+    reason = lifecycle.terminate(ref, reason)
+    if decision.has_reply and caller is not None:
+        caller.resolve(decision.reply)
+    lifecycle.end(ref, reason)
+
+
+class BadReturnError(Exception):
+    """A handler returned what it may not."""
+
+    def __init__(self, value: object) -> None:
+        """Keep the value as text."""
+        super().__init__(safe_repr(value))
+
+
+def crash(ref: Ref[Any], error: BaseException) -> None:
+    """End the actor because an exception left its code."""
+    reason: Reason
+    match error:
+        case ActorExit():
+            reason = error.reason
+        case BadReturnError():
+            reason = BadReturn(str(error))
+        case _:
+            reason = Crashed.of(error)
+    if ref.reason is None:
+        lifecycle.end(ref, lifecycle.terminate(ref, reason))
+
+
+def attend(ref: Ref[Any], message: Message | None = None) -> bool:
+    """Look after what is rare: kills, exit signals, inspections, suspension, timeouts.
+
+    Returns:
+        Whether the turn may go on with the message; if not it has been put back, or will be buried with the actor.
+    """
+    ref.alert = False  # before the lane is read, never after
+    more = ref.extras()
+    while more.lane and ref.reason is None:
+        more.lane.popleft()(ref)
+    if ref.reason is None and not more.suspended:
+        if more.idle_timer is not None:
+            ref.alert = not lifecycle.disarm_timeout(ref, message)
+        return True
+    ref.alert = True
+    if message is not None and ref.mailbox is not None:
+        ref.mailbox.appendleft(message)
+        if ref.reason is not None:
+            bury(ref)
+    return False

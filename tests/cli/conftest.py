@@ -1,0 +1,55 @@
+"""What the command's tests share: a socket directory of their own, programs in it, and a way to run the command."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from otpy.cli import main
+from otpy.control.server import ControlServer
+from support.fake_system import FakeSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A socket directory of this test's own, which must be empty at the end."""
+    place = tmp_path / "otpy"
+    yield place
+    assert not place.exists() or list(place.iterdir()) == []
+
+
+@pytest.fixture
+def system() -> FakeSystem:
+    """The tree of the design page."""
+    return FakeSystem()
+
+
+@pytest.fixture
+def serve(directory: Path, system: FakeSystem) -> Iterator[Callable[..., ControlServer]]:
+    """Starts programs, and ends them."""
+    with ExitStack() as stack:
+
+        def start(served: FakeSystem = system, **options: object) -> ControlServer:
+            server = ControlServer(served, directory=directory, **options)  # type: ignore[arg-type]
+            server.start()
+            stack.callback(server.close)
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def otpy(directory: Path) -> Callable[..., Result]:
+    """Runs the command with these words, as from a terminal without a screen."""
+
+    def run(*words: str) -> Result:
+        return CliRunner(env={"OTPY_RUNTIME_DIR": str(directory)}).invoke(main, words, prog_name="otpy")
+
+    return run

@@ -1,0 +1,341 @@
+"""The command `otpy`: what it prints, and the status it ends with."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from otpy.cli import COMMANDS, main
+from otpy.cli.lazy import LazyGroup
+from otpy.cli.reach import Reach
+from otpy.cli.tree import Watched, ticks, watch
+from otpy.control.claim import claim_name
+from otpy.control.snapshot import Snapshot, from_plain
+from otpy.core.exit_codes import ExitCode
+from support.fake_system import FakeSystem, shop, supervisor, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from otpy.control.server import ControlServer
+
+    Serve = Callable[..., ControlServer]
+    Otpy = Callable[..., Result]
+
+
+def test_the_tree_of_the_only_program_needs_no_name(otpy: Otpy, serve: Serve) -> None:
+    serve()
+
+    result = otpy("tree")
+
+    assert result.exit_code == ExitCode.CLEAN
+    assert result.output.splitlines()[1].startswith("├── cache           Cache")
+
+
+def test_part_of_a_tree_is_named_by_its_path(otpy: Otpy, serve: Serve) -> None:
+    serve()
+
+    result = otpy("tree", "shop/sessions", "--limit", "1")
+
+    assert [line.split()[:2] for line in result.output.splitlines()] == [
+        ["sessions", "DynamicSupervisor"],
+        ["├──", "1"],
+        ["└──", "…"],
+    ]
+
+
+def test_several_programs_must_be_told_apart(otpy: Otpy, serve: Serve) -> None:
+    serve()
+    serve(FakeSystem(name="mail"))
+
+    result = otpy("tree")
+
+    assert result.exit_code == ExitCode.USAGE
+    assert result.output == "Error: several programs run, name one: mail, shop\n"
+
+
+def test_a_tree_without_any_program_is_one_line(otpy: Otpy) -> None:
+    result = otpy("tree")
+
+    assert (result.exit_code, result.output) == (ExitCode.USAGE, "Error: no otpy program of yours is running\n")
+
+
+def test_a_tree_as_json_can_be_read_back(otpy: Otpy, serve: Serve) -> None:
+    serve()
+
+    snapshot = from_plain(Snapshot, json.loads(otpy("tree", "shop", "--json").output))
+
+    assert list(snapshot.records) == shop()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        (("tree", "shpo"), 2, "no program 'shpo' runs: did you mean 'shop'?"),
+        (("info", "shop/cahce"), 70, "no actor 'shop/cahce': there are shop/cache, shop/feed, shop/sessions"),
+        (("stop", "shop/no"), 70, "no actor 'shop/no': there are shop/cache, shop/feed, shop/sessions"),
+        (("kill", "shop"), 70, "'shop' is the whole program: name an actor in it, as shop/cache"),
+        (("restart", "shop"), 70, "'shop' is the whole program: name an actor in it, as shop/cache"),
+        (("tree", "\x1b[31m"), 2, r"no program '\x1b[31m' runs: did you mean 'shop'?"),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(otpy: Otpy, serve: Serve, words: list[str], code: int, line: str) -> None:
+    serve()
+
+    result = otpy(*words)
+
+    assert result.exit_code == code
+    if "\x1b" not in words[1]:
+        assert result.output == f"Error: {line}\n"
+    assert result.output.count("\n") == 1
+    assert "\x1b" not in result.output
+
+
+@pytest.mark.parametrize("words", [("tree", "--no"), ("stop",), ("nothing",), ("tree", "--limit", "-1")])
+def test_a_wrong_command_line_is_a_usage_error(otpy: Otpy, words: list[str]) -> None:
+    assert otpy(*words).exit_code == ExitCode.USAGE
+
+
+def test_running_programs_are_listed(otpy: Otpy, serve: Serve) -> None:
+    serve()
+    serve(rights="read")
+
+    lines = otpy("ps").output.splitlines()
+
+    assert [line.split()[0] for line in lines] == ["name", "shop", "shop-2"]
+    assert all(word in line.split() for word, line in zip(["control", "operate", "read"], lines, strict=True))
+
+
+def test_programs_as_json(otpy: Otpy, serve: Serve) -> None:
+    serve(rights="read")
+
+    (program,) = json.loads(otpy("ps", "--json").output)
+
+    assert (program["name"], program["rights"], program["problem"]) == ("shop", "read", None)
+    assert program["summary"]["counts"]["actors"] == 6
+
+
+def test_no_program_is_no_error(otpy: Otpy) -> None:
+    result = otpy("ps")
+
+    assert (result.exit_code, result.output) == (ExitCode.CLEAN, "no otpy program of yours is running\n")
+
+
+def test_a_program_that_does_not_answer_is_listed_and_a_stale_socket_is_not(otpy: Otpy, directory: Path) -> None:
+    silent, stale = claim_name("silent", directory), claim_name("stale", directory)
+    stale.listen().close()
+    with silent.listen():
+        result = otpy("ps", "--timeout", "0.05")
+        tree = otpy("tree", "--timeout", "0.05")
+
+    assert [line.split()[2:] for line in result.output.splitlines()[1:]] == [["does", "not", "answer"]]
+    assert tree.exit_code == ExitCode.FAILED
+    assert tree.output.startswith(
+        "Error: the program does not answer: it may be in a call that keeps the interpreter lock"
+    )
+    silent.release()
+    stale.release()
+
+
+def test_one_actor_in_full(otpy: Otpy, serve: Serve) -> None:
+    serve()
+
+    text, plain = otpy("info", "shop/feed"), json.loads(otpy("info", "shop/feed", "--json").output)
+
+    assert "last exit    ValueError: no feed" in text.output
+    assert text.output.rstrip().endswith('File "feed.py", line 7, in poll')
+    assert plain["record"]["path"] == "shop/feed"
+
+
+@pytest.mark.parametrize(
+    ("verb", "line"),
+    [
+        ("stop", "shop/cache is stopped; otpy restart shop/cache starts it again"),
+        ("restart", "shop/cache is restarted"),
+        ("kill", "shop/cache is killed"),
+    ],
+)
+def test_an_actor_is_operated(otpy: Otpy, serve: Serve, system: FakeSystem, verb: str, line: str) -> None:
+    serve()
+
+    result = otpy(verb, "shop/cache")
+
+    assert (result.exit_code, result.output) == (ExitCode.CLEAN, f"{line}\n")
+    assert system.done == [(verb, "shop/cache")]
+
+
+def test_a_whole_program_is_asked_to_stop_by_its_name(otpy: Otpy, serve: Serve, system: FakeSystem) -> None:
+    serve()
+
+    assert otpy("stop", "shop").output == "shop was asked to stop\n"
+    assert system.stopping.is_set()
+
+
+def test_a_program_that_only_lets_itself_be_read_is_not_operated(otpy: Otpy, serve: Serve, system: FakeSystem) -> None:
+    serve(rights="read")
+
+    result = otpy("kill", "shop/cache")
+
+    assert result.exit_code == ExitCode.FAILED
+    assert result.output == "Error: kill needs the right 'operate'; this program was started with control='read'\n"
+    assert system.done == []
+
+
+def test_a_command_that_takes_long_is_told_from_a_program_that_hangs(
+    otpy: Otpy, serve: Serve, system: FakeSystem
+) -> None:
+    release = system.stuck_on["shop/feed"] = threading.Event()
+    serve()
+
+    result = otpy("stop", "shop/feed", "--within", "0.05")
+    release.set()
+
+    assert result.exit_code == ExitCode.FAILED
+    assert result.output == "Error: stop of shop/feed is not done after 0.05 s; the program goes on with it\n"
+
+
+def test_a_directory_that_is_not_safe_is_one_line(otpy: Otpy, directory: Path) -> None:
+    directory.mkdir(mode=0o755)
+
+    result = otpy("ps")
+    directory.rmdir()
+
+    assert result.exit_code == ExitCode.FAILED
+    assert "so others may enter it: chmod 700 it" in result.output
+
+
+def test_the_directory_can_be_given_as_an_option(serve: Serve, directory: Path) -> None:
+    serve()
+
+    result = CliRunner().invoke(main, ["tree", "--directory", str(directory)])
+
+    assert result.exit_code == ExitCode.CLEAN
+
+
+def test_every_command_says_what_it_does(otpy: Otpy) -> None:
+    overview = otpy("--help").output
+
+    for name, place in COMMANDS.items():
+        if place != COMMANDS["demo"]:
+            assert f"  {name} " in overview
+            assert "Usage: otpy" in otpy(name, "--help").output
+
+
+def test_the_version_is_told(otpy: Otpy) -> None:
+    assert otpy("--version").output.startswith("otpy, version ")
+
+
+def test_a_command_whose_module_is_missing_is_no_command() -> None:
+    group = LazyGroup("otpy", commands_at={"gone": "otpy.cli.not_there:gone", "ps": "otpy.cli.ps:ps"})
+
+    assert group.get_command(click.Context(group), "gone") is None
+    assert CliRunner().invoke(group, ["gone"]).exit_code == ExitCode.USAGE
+    assert "gone" not in CliRunner().invoke(group, ["--help"]).output
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "text"),
+    [
+        (KeyboardInterrupt(), 70, "Error: interrupted\n"),
+        (PermissionError(13, "not yours", "file"), 70, "Error: [Errno 13] not yours: 'file'\n"),
+    ],
+)
+def test_other_ends_are_one_line_too(raised: BaseException, code: int, text: str) -> None:
+    group = LazyGroup("otpy", commands_at={})
+
+    @group.command
+    def fail() -> None:
+        raise raised
+
+    result = CliRunner().invoke(group, ["fail"])
+
+    assert (result.exit_code, result.output) == (code, text)
+
+
+def screen(*, terminal: bool) -> Console:
+    return Console(width=80, height=20, force_terminal=terminal, markup=False, emoji=False, highlight=False)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_watching_shows_every_change_and_the_end(
+    serve: Serve, system: FakeSystem, directory: Path, capsys: pytest.CaptureFixture[str], *, terminal: bool
+) -> None:
+    server = serve()
+
+    def moments() -> Iterator[None]:
+        yield
+        system.all = [supervisor("shop", 1), worker("shop/changed")]
+        yield
+        server.close()
+        server.start()  # the same program, behind a new connection
+        yield
+        server.close()
+        yield
+        pytest.fail("it went on after the end")
+
+    with Watched(Reach(directory), "shop", 50) as watched:
+        watch(watched, screen(terminal=terminal), moments())
+
+    output = capsys.readouterr().out
+    assert output.index("cache") < output.index("changed") < output.index("shop has ended")
+
+
+def test_watching_bears_a_program_that_does_not_answer_for_a_while(
+    serve: Serve, system: FakeSystem, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = claim_name("shop", directory)
+    listener = silent.listen()
+
+    def moments() -> Iterator[None]:
+        yield
+        listener.close()
+        silent.release()
+        serve()
+        yield
+
+    with Watched(Reach(directory, hello_time=0.02), "shop", 50) as watched:
+        watched._reach = Reach(directory, hello_time=0.02)
+        watch(watched, screen(terminal=False), moments())
+
+    output = capsys.readouterr().out
+    assert output.index("does not answer") < output.index("cache")
+
+
+def test_watching_as_json_prints_one_object_a_line(otpy: Otpy, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve()
+    monkeypatch.setattr("otpy.cli.tree.ticks", lambda _interval: iter([None, None]))
+
+    lines = otpy("tree", "--json", "--watch").output.splitlines()
+
+    assert [json.loads(line)["system"]["name"] for line in lines] == ["shop", "shop"]
+
+
+def test_ctrl_c_ends_watching_cleanly(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupted)
+
+    assert list(ticks(1.0)) == [None]
+
+
+def test_ctrl_c_while_looking_ends_watching_cleanly(
+    serve: Serve, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve()
+
+    def moments() -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    with Watched(Reach(directory), "shop", 50) as watched:
+        watch(watched, screen(terminal=False), moments())
+
+    assert "has ended" not in capsys.readouterr().out

@@ -1,0 +1,30 @@
+"""What holds for every test: examples drawn alike each time, and no thread left behind."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LAST_BREATH = 5.0
+"""Seconds a thread that is already ending may take; only a failing test waits so long."""
+
+settings.register_profile("otpy", derandomize=True, deadline=None, print_blob=True)
+settings.load_profile("otpy")
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left_behind() -> Iterator[None]:
+    """Fail a test that ends with a thread it did not find."""
+    before = set(threading.enumerate())
+    yield
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in new:
+        thread.join(LAST_BREATH)
+    left = sorted(thread.name for thread in new if thread.is_alive())
+    assert left == [], f"threads left behind: {', '.join(left)}"

@@ -1,0 +1,58 @@
+"""Every example runs as its header says and prints what its header says."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.source import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+HEADER = re.compile(
+    r'^"""(?P<shows>.+?)\n\n    (?P<run>python .+?)\n\nprints:\n\n(?P<prints>.+?)\n"""$', re.MULTILINE | re.DOTALL
+)
+MAX_LINES = 100
+SECONDS = 60
+"""How long an example may take; a net, for each ends by itself."""
+
+
+def header(path: Path) -> re.Match[str]:
+    """The three parts of an example's header: what it shows, how to run it, what it prints."""
+    found = HEADER.match(path.read_text())
+    assert found, f"{path.name}: the header says what it shows, how to run it and what it prints (docs/contributing.md)"
+    return found
+
+
+def run(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a header's command from the repository's root with the Python of the tests."""
+    _, *rest = shlex.split(command)
+    return subprocess.run(
+        [sys.executable, *rest], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_prints_what_its_header_says(path: Path) -> None:
+    said = header(path)
+    expected = textwrap.dedent(said["prints"]) + "\n"
+
+    done = run(said["run"])
+
+    assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), done.stdout + done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_short_and_names_itself(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= MAX_LINES
+    assert f"examples/{path.name}" in header(path)["run"]

@@ -1,0 +1,64 @@
+"""The front doors: what `__all__` promises is there, sorted, documented and used as users type it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from support.source import ROOT, Module, house
+
+HOUSE = house()
+FRONT_DOORS = ("otpy", "otpy.errors", "otpy.events", "otpy.jobs", "otpy.resilience", "otpy.testing")
+"""The public modules of style.md, 8; those not built yet join with their first file."""
+
+PUBLIC = [name for name in FRONT_DOORS if name in HOUSE]
+LISTED = [name for name, module in HOUSE.items() if module.exported is not None]
+
+
+def order(name: str) -> tuple[int, str]:
+    """The place of a name in `__all__`: constants, classes, functions (isort's order, which ruff keeps)."""
+    if len(name) > 1 and name.isupper():
+        return 0, name
+    return (1 if name[0].isupper() else 2), name
+
+
+def exported(module: Module) -> list[str]:
+    """Its `__all__`, which must be there."""
+    assert module.exported is not None, f"{module.name} has no __all__"
+    return module.exported
+
+
+def words(folder: str, pattern: str) -> set[str]:
+    """Every identifier in the files of a folder."""
+    return {word for path in (ROOT / folder).rglob(pattern) for word in re.findall(r"\w+", path.read_text())}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_all_is_sorted_and_names_what_exists(name: str) -> None:
+    names = exported(HOUSE[name])
+
+    assert names == sorted(set(names), key=order)
+    assert set(names) - HOUSE[name].bound == set()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_all_of_a_public_module_leaves_nothing_public_out(name: str) -> None:
+    assert HOUSE[name].contents - set(exported(HOUSE[name])) == set()
+
+
+def test_the_front_door_has_no_logic() -> None:
+    assert HOUSE["otpy"].defined == set()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_its_reference_entry(name: str) -> None:
+    missing = set(exported(HOUSE[name])) - words("docs/reference", "*.md")
+
+    assert missing == set()
+
+
+def test_every_name_of_the_front_door_is_used_as_users_type_it() -> None:
+    missing = set(exported(HOUSE["otpy"])) - words("tests/typing", "*.py")
+
+    assert missing == set()

@@ -1,0 +1,40 @@
+"""The pages tell the truth: their Python parses, and what is marked `runnable` runs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+
+import pytest
+
+from support.markdown import Block, blocks, pages
+
+PYTHON = [block for page in pages() for block in blocks(page) if block.language == "python"]
+RUNNABLE = [block for block in PYTHON if "runnable" in block.marks]
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=str)
+def test_python_on_a_page_parses(block: Block) -> None:
+    ast.parse(block.code, filename=str(block))
+
+
+@pytest.mark.parametrize("block", RUNNABLE, ids=str)
+def test_runnable_python_on_a_page_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs as an imported module; blocks on one page do not see each other, asserts in them hold."""
+    snippet = ModuleType("snippet")
+    monkeypatch.setitem(sys.modules, "snippet", snippet)
+
+    exec(compile(block.code, str(block), "exec"), vars(snippet))  # noqa: S102  # the page's own code is the input
+
+
+def test_marks_are_known() -> None:
+    unknown = {mark for block in PYTHON for mark in block.marks} - {"runnable"}
+
+    assert unknown == set()
+
+
+def test_pages_are_not_stubs() -> None:
+    short = [str(page) for page in pages() if len(page.read_text().split()) < 30]
+
+    assert short == []

@@ -1,0 +1,87 @@
+"""Clients of a control socket for tests: `RawClient` speaks bytes, so that it can misbehave."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from typing import TYPE_CHECKING, Self
+
+import msgpack
+
+from otpy.control.wire import PROTOCOL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["RawClient", "frame", "request"]
+
+PATIENCE = 5.0
+"""Seconds a test waits for bytes; only a failing one waits so long."""
+
+
+def frame(value: object) -> bytes:
+    """One frame."""
+    payload: bytes = msgpack.packb(value)
+    return struct.pack(">I", len(payload)) + payload
+
+
+def request(verb: str, number: object = 1, **params: object) -> bytes:
+    """One request."""
+    return frame({"protocol": PROTOCOL, "id": number, "verb": verb, "params": params})
+
+
+class RawClient:
+    """A client that sends what it is told to send."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Connect, without reading the greeting."""
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        try:
+            self.socket.connect(str(path))
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, as they are."""
+        self.socket.sendall(data)
+
+    def reply(self) -> dict[str, object]:
+        """The next frame."""
+        (length,) = struct.unpack(">I", self._exactly(4))
+        reply: dict[str, object] = msgpack.unpackb(self._exactly(length))
+        return reply
+
+    def is_hung_up_on(self) -> bool:
+        """Whether the server closed the connection; waits for it."""
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+        return True
+
+    def is_hung_up_on_unread(self) -> bool:
+        """The same, without taking a byte of what was sent."""
+        poll = select.poll()
+        poll.register(self.socket, 0)
+        return bool(poll.poll(PATIENCE * 1_000))
+
+    def _exactly(self, length: int) -> bytes:
+        data = b""
+        while len(data) < length:
+            piece = self.socket.recv(length - len(data))
+            if not piece:
+                raise ConnectionError
+            data += piece
+        return data

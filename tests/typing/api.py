@@ -1,0 +1,164 @@
+"""The public API as users type it; only mypy reads this. Each refused line is proved by its `type: ignore`.
+
+Strict mypy reports an unused ignore, so a line that should be refused and is not fails the gate.
+"""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import otpy
+from otpy.errors import CallExitError, OtpyError
+from otpy.events import ActorCrashed, Event
+
+# --- actors ---------------------------------------------------------------------------------------------------------
+
+
+class Cache(otpy.GenServer):
+    def init(self, size: int, *, label: str = "cache") -> None:
+        self.items: dict[str, bytes] = {}
+        self.size = size
+        self.trap_exit = True
+        timer = self.send_interval(5.0, "sweep")
+        self.cancel_timer(timer)
+        self.send_after(1.0, "once")
+
+    @otpy.call
+    def get(self, key: str) -> bytes | None:
+        return self.items.get(key)
+
+    @otpy.cast
+    def put(self, key: str, value: bytes, *, fresh: bool = False) -> None:
+        self.items[key] = value
+
+    def inner(self) -> None:
+        assert_type(self.get("a"), bytes | None)
+
+    def handle_info(self, message: object) -> None:
+        match message:
+            case otpy.Down(reason=otpy.Crashed(type=kind)):
+                assert_type(kind, str)
+            case otpy.ExitSignal(reason=reason):
+                assert_type(reason, otpy.Reason)
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        self.items.clear()
+
+
+class Raw(otpy.GenServer):
+    def init(self) -> object:
+        return otpy.Ignore() if self.trap_exit else otpy.Continue("warm up")
+
+    def handle_call(self, request: object, caller: otpy.Caller) -> object:
+        match request:
+            case "later":
+                return otpy.NoReply()
+            case "end":
+                return otpy.Stop(otpy.Shutdown("asked"), "bye")
+        return otpy.Reply(request)
+
+    @otpy.call
+    def ping(self) -> int:
+        return 1
+
+
+def poll_feed(url: str, *, every: float = 5.0) -> None:
+    while True:
+        otpy.checkpoint()
+        otpy.sleep(every)
+
+
+async def follow(url: str) -> None: ...
+
+
+CACHE = otpy.name(Cache, "cache")
+assert_type(CACHE, otpy.Name[Cache])
+
+# --- trees ----------------------------------------------------------------------------------------------------------
+
+
+class Shop(otpy.Supervisor):
+    strategy = "rest_for_one"
+    max_restarts, max_seconds = 3, 5.0
+
+    def children(self) -> list[otpy.ChildSpec]:
+        return [
+            otpy.child(Cache, 10_000, label="front").opts(name=CACHE),
+            otpy.child(Raw).opts(id="raw", place="thread", shutdown=otpy.BRUTAL_KILL),
+            otpy.child(poll_feed, "url", every=1.0).opts(restart="transient", shutdown=2.0, start_timeout=10.0),
+            otpy.child(follow, "url").opts(restart="temporary"),
+            otpy.child(Shop).opts(id="nested", shutdown=otpy.INFINITY),
+            otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
+        ]
+
+
+def use(system: otpy.System) -> None:
+    cache = system.ref(CACHE)
+    assert_type(cache, otpy.NamedRef[Cache])
+    assert_type(cache.call(Cache.get, "a"), bytes | None)
+    assert_type(cache.within(0.2).call(Cache.get, key="a"), bytes | None)
+    cache.cast(Cache.put, "a", b"x", fresh=True)
+    cache.tell("sweep")
+    cache.ask("anything")
+    assert_type(cache.whereis(), otpy.Ref[Cache] | None)
+
+
+def hold(cache: otpy.Ref[Cache]) -> None:
+    assert_type(cache.call(Cache.get, "a"), bytes | None)
+    assert_type(cache.within(0.2).call(Cache.get, key="a"), bytes | None)
+    assert_type(cache.path, str)
+    assert_type(cache.is_alive(), bool)
+    assert_type(cache.reason, otpy.Reason | None)
+    cache.exit(otpy.Exit("why"))
+    cache.kill()
+    cache.stop(otpy.Normal(), timeout=1.0)
+
+
+def watch(system: otpy.System, cache: otpy.Ref[Cache]) -> None:
+    monitor = cache.monitor()
+    assert_type(monitor.wait(1.0), otpy.Down)
+    match monitor.wait().reason:
+        case otpy.Killed() | otpy.Kill() | otpy.NoProc():
+            pass
+
+    def note(event: Event) -> None:
+        assert_type(event.path, str)
+
+    detach = system.events.attach(note, ActorCrashed)
+    detach()
+
+
+def supervise(shop: otpy.Ref[Shop], sessions: otpy.Ref[otpy.DynamicSupervisor]) -> None:
+    shop.call(otpy.Supervisor.start_child, otpy.child(Raw))
+    shop.call(otpy.Supervisor.terminate_child, "raw")
+    shop.call(otpy.Supervisor.which_children)
+    sessions.call(otpy.DynamicSupervisor.start_child, otpy.child(Cache, 1))
+    sessions.call(otpy.DynamicSupervisor.start_children, [otpy.child(Cache, 1)])
+    sessions.call(otpy.DynamicSupervisor.count_children)
+
+
+def run() -> None:
+    with otpy.run(Shop, name="shop", control="read", shutdown=10.0) as system:
+        assert_type(system, otpy.System)
+        try:
+            use(system)
+        except CallExitError as error:
+            assert_type(error.reason, otpy.Reason)
+        except OtpyError:
+            pass
+        assert_type(system.wait(), int | None)
+
+
+# --- refused --------------------------------------------------------------------------------------------------------
+
+
+def refused(system: otpy.System, cache: otpy.Ref[Cache]) -> None:
+    cache.call(Cache.get, 3)  # type: ignore[arg-type]  # a key is a str
+    cache.call(Cache.get)  # type: ignore[call-arg]  # the key is missing
+    cache.call(Raw.ping)  # type: ignore[arg-type]  # another actor's method
+    cache.call(Cache.inner)  # type: ignore[arg-type]  # not part of its public vocabulary
+    cache.cast(Cache.put, "a", "x")  # type: ignore[arg-type]  # a value is bytes
+    otpy.child(Cache, "no")  # type: ignore[call-overload]  # a size is an int
+    otpy.child(poll_feed, 7)  # type: ignore[call-overload]  # a url is a str
+    otpy.child(Cache, 1).opts(restart="transiemt")  # type: ignore[arg-type]  # misspelt value
+    otpy.child(Cache, 1).opts(restrat="transient")  # type: ignore[call-arg]  # misspelt option
