@@ -147,11 +147,11 @@ class DynamicSupervisor(Keeper):
         return self._table.counts()
 
     def _start(self, spec: ChildSpec) -> Flow[Ref[Any] | None]:
-        check_spec(self.ref.path, spec)
+        check_spec(self._path, spec)
         if self.max_children is not None and len(self._table) >= self.max_children:
             raise MaxChildrenError(self.ref.path, self.max_children)
         ident = next(self._idents)
-        entry = Entry(spec, actor_class(self.ref.path, spec.start))
+        entry = Entry(spec, actor_class(self._path, spec.start))
         self._table.add(ident, entry)
         try:
             error = yield from self.start_entry(ident, entry)

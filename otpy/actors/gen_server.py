@@ -22,6 +22,12 @@ class GenServer(Actor):
     OTP: https://www.erlang.org/doc/apps/stdlib/gen_server.html.
     """
 
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Run a subclass's own `__init__`, without arguments, then `init`."""
+        if self._own_init:
+            type(self).__init__(self)
+        return self.init(*args, **kwargs)
+
     def init(self, *args: Any, **kwargs: Any) -> object:
         """Start: runs inside the new actor; the starter waits until it returns.
 
@@ -73,11 +79,3 @@ class GenServer(Actor):
             return Stop(Normal(), None)
         assert caller is not None  # noqa: S101 - requests have a caller
         return self.handle_call(message, caller)
-
-    @classmethod
-    def make(cls, ref: Any) -> Any:  # Any: as Actor.make
-        """A new object; a subclass's own `__init__` runs here, inside the actor, without arguments."""
-        actor = super().make(ref)
-        if cls._own_init:
-            cls.__init__(actor)
-        return actor

@@ -47,6 +47,9 @@ class Keeper(Flowing):
         """Run the user's `init`, check the flags, then start the children."""
         self._table = ChildTable()
         self._stamps = ()
+        self._me = self.ref
+        self._path = self.ref.path
+        self._edge = Edge(self.ref)
         self._stops: dict[Monitor, Wait] = {}
         decision = self.init(*args, **kwargs)
         if decision is not None:
@@ -93,44 +96,40 @@ class Keeper(Flowing):
 
     def start_entry(self, ident: str | int, entry: Entry) -> Flow[StartError | None]:
         """Start one child; returns why it did not start. `Ignore` is no failure: it leaves the child without process."""
+        me = self._me
+        system = me.system
+        cls = entry.cls
+        spec = entry.spec
         try:
-            ref = new_ref(self.system, entry.cls, entry.spec, ident, self.ref)
+            ref = new_ref(system, cls, spec, ident, me)
         except StartError as error:
             return error
         entry.ref = ref
         entry.restarting = False
-        error = yield from self._handshake(ref, entry)
-        if error is None:
-            self._report_started(entry, ref)
-            return None
-        entry.ref = None
-        return None if isinstance(error, IgnoredError) else error
-
-    def _handshake(self, ref: Ref[Any], entry: Entry) -> Flow[StartError | None]:
-        spec, cls = entry.spec, entry.cls
         args, kwargs = start_arguments(cls, spec)
         timeout = spec.options.start_timeout
-        if timeout is None and not cls.is_supervisor and ref.home is self.system.pool:
-            me = self.ref
-            me.waiting = Edge(ref)
-            try:
-                return begin_inline(ref, args, kwargs)
-            finally:
-                me.waiting = None
-        wait = Wait(ref)
-        begin(ref, args, kwargs, partial(self._tell, wait))
-        if timeout is not None:
-            self.system.expire_start_after(ref, timeout)
-        outcome: StartError | None = yield wait
-        return outcome
+        failure: StartError | None
+        if timeout is None and not cls.is_supervisor and ref.home is system.pool:
+            # Nobody could say that it takes too long, so it may as well run here; that saves two changes of actors.
+            self._edge.target = ref
+            me.waiting = self._edge
+            failure = begin_inline(ref, args, kwargs)
+            me.waiting = None
+        else:
+            wait = Wait(ref)
+            begin(ref, args, kwargs, partial(self._tell, wait))
+            if timeout is not None:
+                system.expire_start_after(ref, timeout)
+            failure = yield wait
+        if failure is not None:
+            entry.ref = None
+            return None if isinstance(failure, IgnoredError) else failure
+        if system.events.wants(ChildStarted, logging.DEBUG):
+            system.events.emit(ChildStarted(path=f"{self._path}/{ident}", restarts=entry.restarts))
+        return None
 
     def _tell(self, wait: Wait, outcome: object) -> None:
         put(self.ref, (deliver_answer, wait, outcome))
-
-    def _report_started(self, entry: Entry, ref: Ref[Any]) -> None:
-        events = self.system.events
-        if events.wants(ChildStarted, logging.DEBUG):
-            events.emit(ChildStarted(path=ref.path, restarts=entry.restarts))
 
     def report_start_failed(self, ident: str | int, error: StartError) -> None:
         """Say that a child did not start."""

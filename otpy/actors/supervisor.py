@@ -81,7 +81,7 @@ class Supervisor(Keeper):
     def after_flow(self, outcome: object) -> Decision | None:
         """When the flow was the start itself, the supervisor's own starter has waited for it."""
         if self.ref.is_starting():
-            started(self.ref)
+            started(self.ref, None)
         return None
 
     def answer(self, wait: Any, value: object) -> object:  # Any: as Flowing.answer

@@ -80,9 +80,7 @@ class ThreadHome:
             self.seat.ref = ref
             context = ref.context or ref.new_context()
             context.run(turn, ref, BATCH, self.seat)
-            if self.seat.late is not None:
-                slot, self.seat.late = self.seat.late, None
-                slot.wake()
+            self.seat.wake_late()
             after_turn(ref)
             self.seat.ref = None
         self._system.threads.discard(self)

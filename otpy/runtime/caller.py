@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import ActorExit, CallExitError, CallTimeoutError, DeadlockError, MailboxFullError, NoProcError
-from otpy.runtime.mailbox import put, send, with_keywords
-from otpy.runtime.seat import Seat, Slot, here
+from otpy.runtime.mailbox import bury, open_mailbox, send, with_keywords
+from otpy.runtime.seat import Seat, Slot, here, local
 
 if TYPE_CHECKING:
     from otpy.runtime.pykka import Future
@@ -117,9 +117,13 @@ def request_future(ref: Ref[Any], message: tuple[Any, ...], future: Future[Any])
 
 def call(ref: Ref[Any], message: tuple[Any, ...], timeout: float | None) -> Any:  # Any: `Ref.call` knows the type
     """Send a request and wait for its reply, in the calling thread."""
-    seat = here()
+    try:
+        seat = local.seat  # `here`, written out
+    except AttributeError:
+        seat = here()
     me = seat.ref
-    if ref.reason is not None or ref.system.forked:
+    system = ref.system
+    if ref.reason is not None or system.forked:
         raise NoProcError(ref.path, _name(message), ref.reason or NoProc())
     caller = Caller(seat, ref, message)
     if me is not None:
@@ -131,17 +135,37 @@ def call(ref: Ref[Any], message: tuple[Any, ...], timeout: float | None) -> Any:
         if me.reason is not None:
             _withdraw(me, caller)
             raise ActorExit(me.reason)
-    timer = ref.system.timers.after(timeout, caller.expire, timeout) if ref.system.is_virtual and timeout else None
+    timer = system.timers.after(timeout, caller.expire, timeout) if system.is_virtual and timeout else None
     # All else is done by now, for between the wake-up in `put` and the wait in `acquire` the woken thread and this one
     # would fight for the interpreter; 2 us more here are 10 us more for each call.
     lock = caller.lock
     seat.waiting = True
     pool = seat.pool
     try:
-        put(ref, caller)
+        # As `put`, written out.
+        box = ref.mailbox
+        if box is None:
+            box = open_mailbox(ref)
+        box.append(caller)
+        tok = ref.tok
+        if tok:
+            try:
+                tok.pop()
+            except IndexError:
+                pass
+            else:
+                home = ref.home
+                home.queue.append(ref)
+                if home.free:
+                    home.engage()
+        elif ref.reason is not None:
+            bury(ref)
         if pool is not None:
             pool.pass_on(seat)
-        answered = lock.acquire() if timer or timeout is None else lock.acquire(True, timeout if timeout > 0 else 0)
+        if timeout is None or timer is not None:
+            answered = lock.acquire()
+        else:
+            answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003 - by position it is quicker
     except BaseException:
         _withdraw(me, caller)
         raise

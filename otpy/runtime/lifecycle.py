@@ -17,7 +17,7 @@ from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError
 from otpy.events import ActorCrashed, ZombieEnded
 from otpy.runtime.hints import hint_for
 from otpy.runtime.links import ExitSignal, drop_link, linked
-from otpy.runtime.mailbox import bury, describe, poke, put, ready, rest
+from otpy.runtime.mailbox import bury, describe, poke, put, ready, rest, rest_again
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
@@ -54,79 +54,72 @@ def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter:
     more = ref.extras()
     more.starter = [starter]
     with ref.system.lock:
-        more.add_to_lane(lambda own: run_init(own, args, kwargs))
+        more.add_to_lane(lambda own: started(own, run_init(own, args, kwargs)))
     ref.alert = True
     ready(ref)
 
 
 def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> StartError | None:
-    """Run `init` now, on the starter's thread but in the actor's own context; for a starter that would only wait.
-
-    When `init` is not done afterwards (`ref.is_starting()`), its extras' `starter` will be told.
-    """
+    """Run `init` now, on the starter's thread but in the actor's own context; for a starter that would only wait."""
     seat = here()
     outer = seat.ref
     seat.ref = ref
-    ref.context = Context()
-    failures: list[object] = []
+    context = ref.context = Context()
     try:
-        ref.context.run(run_init, ref, args, kwargs, failures.append)
+        outcome = context.run(run_init, ref, args, kwargs)
     finally:
         seat.ref = outer
-        if ref.reason is None:
+    ref.current = None
+    if ref.reason is None:
+        if not context:
+            ref.context = None  # an empty one is as good made anew, and most actors of a large system never need it
+        if ref.mailbox or ref.alert:
             rest(ref)
         else:
-            leave(ref)
-    return next((failure for failure in failures if isinstance(failure, StartError)), None)
+            ref.tok.append(True)  # as in `rest`
+            rest_again(ref)
+        return None
+    leave(ref)
+    return outcome if isinstance(outcome, StartError) else StartError(ref.path, ref.reason)
 
 
-def run_init(
-    ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], tell: Callable[[object], None] | None = None
-) -> None:
-    """Make the user's object and run its `init`."""
+def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+    """Make the user's object and run its `init`; returns None, PENDING, or the StartError of an actor that has ended."""
     ref.current = "init"
     try:
         actor = ref.actor = ref.actor_class.make(ref)
         result = actor.boot(args, kwargs)
     except ActorExit as way_out:
-        fail_start(ref, way_out.reason, tell)
-        return
-    except BaseException as error:  # noqa: BLE001 - whatever leaves `init` fails this start, and only this
-        fail_start(ref, Crashed.of(error), tell)
-        return
+        return fail_start(ref, way_out.reason)
+    except BaseException as error:
+        return fail_start(ref, Crashed.of(error))
     match result:
         case None:
-            pass
-        case Ignore():
-            _undo_start(ref, Normal(), IgnoredError(ref.path, Normal()), tell)
-            return
-        case Stop(reason=reason):
-            fail_start(ref, reason, tell)
-            return
-        case Fail(reason=reason):
-            _undo_start(ref, Normal(), StartError(ref.path, reason), tell)
-            return
+            return None
         case Continue() | NoReply():
             # After the starter was released, before any message.
-            _later(ref, result)
+            with ref.system.lock:
+                ref.extras().add_to_lane(lambda own: own.settle(result, None))
+            ref.alert = True
+            return None
+        case Ignore():
+            return _undo_start(ref, Normal(), IgnoredError(ref.path, Normal()))
+        case Stop(reason=reason):
+            return fail_start(ref, reason)
+        case Fail(reason=reason):
+            return _undo_start(ref, Normal(), StartError(ref.path, reason))
         case _ if result is PENDING:
-            return
-        case _:
-            fail_start(ref, BadReturn(safe_repr(result)), tell)
-            return
-    started(ref, tell)
+            return PENDING
+    return fail_start(ref, BadReturn(safe_repr(result)))
 
 
-def _later(ref: Ref[Any], decision: Decision) -> None:
-    with ref.system.lock:
-        ref.extras().add_to_lane(lambda own: own.settle(decision, None))
-    ref.alert = True
-
-
-def started(ref: Ref[Any], tell: Callable[[object], None] | None = None) -> None:
-    """Release the starter: `init` is done."""
-    ref.current = None
-    (tell or started_by(ref))(None if ref.reason is None else StartError(ref.path, ref.reason))
+def started(ref: Ref[Any], outcome: object) -> None:
+    """Release the starter, unless `init` is not done yet or somebody else has told it already."""
+    if outcome is not PENDING:
+        ref.current = None
+        if ref.reason is not None and outcome is None:
+            outcome = StartError(ref.path, ref.reason)
+        started_by(ref)(outcome)
 
 
 def started_by(ref: Ref[Any]) -> Callable[[object], None]:
@@ -142,20 +135,21 @@ def _nobody(_: object) -> None:
     """Nobody waits for this start."""
 
 
-def fail_start(ref: Ref[Any], reason: Reason, tell: Callable[[object], None] | None = None) -> None:
+def fail_start(ref: Ref[Any], reason: Reason) -> StartError:
     """End an actor whose `init` failed; its starter learns of it when nothing of it is left, and by no other way."""
     _report_crash(ref, reason)
-    _undo_start(ref, reason, StartError(ref.path, ref.reason or reason), tell)
+    return _undo_start(ref, reason, StartError(ref.path, ref.reason or reason))
 
 
-def _undo_start(ref: Ref[Any], reason: Reason, error: StartError, tell: Callable[[object], None] | None) -> None:
-    tell = tell or started_by(ref)
+def _undo_start(ref: Ref[Any], reason: Reason, error: StartError) -> StartError:
+    tell = started_by(ref)  # before the death, which would tell the starter otherwise
     if ref.parent is not None:
         drop_link(ref, ref.parent)  # the starter gets the error and no exit signal beside it
     if ref.reason is None:
         close_resources(ref)
         finish(ref, reason)
     tell(error)
+    return error
 
 
 def expire_start(ref: Ref[Any], seconds: float) -> None:

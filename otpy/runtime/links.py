@@ -16,7 +16,7 @@ from otpy.runtime.seat import Slot, here
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
-__all__ = ["Down", "ExitSignal", "Monitor", "OutsideMonitor", "add_link", "drop_link", "linked", "watch"]
+__all__ = ["Down", "ExitSignal", "Monitor", "OutsideMonitor", "add_link", "drop_link", "linked", "watch", "with_peer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ def add_link(one: Ref[Any], other: Ref[Any]) -> bool:
     with one.system.lock:
         if one.reason is not None or other.reason is not None:
             return False
-        one.links = _with(one.links, other)
-        other.links = _with(other.links, one)
+        one.links = with_peer(one.links, other)
+        other.links = with_peer(other.links, one)
         return True
 
 
@@ -157,7 +157,8 @@ def linked(links: Ref[Any] | set[Ref[Any]] | None) -> list[Ref[Any]]:
     return list(links) if isinstance(links, set) else [links]
 
 
-def _with(links: Ref[Any] | set[Ref[Any]] | None, peer: Ref[Any]) -> Ref[Any] | set[Ref[Any]]:
+def with_peer(links: Ref[Any] | set[Ref[Any]] | None, peer: Ref[Any]) -> Ref[Any] | set[Ref[Any]]:
+    """A link table with one more; called with the system's lock held."""
     if links is None or links is peer:
         return peer
     if isinstance(links, set):

@@ -3,9 +3,10 @@
 One token on a build with the GIL: two threads that run Python at once only fight for the interpreter. A worker gives its
 token up before it waits inside otpy, and the watchdog gives out more while turns block outside of it.
 
-What guards what: a token is an item that moves between `free` and the seats' `tok` lists, each move one `list.pop`. Whoever
-adds to the run queue then looks at `free`; whoever adds to `free` then looks at the run queue. So work and a token never
-sit side by side unseen. `parked` holds the workers that wait; who pops one must release its lock.
+What guards what: a token is an item that moves between the seats' `tok` lists, each move one `list.pop`. `free` holds who
+may begin at once: a worker that rests with its token, or None for a token without a thread. Whoever adds to the run queue
+then looks at `free`; whoever adds to `free` then looks at the run queue. So work and a token never lie side by side
+unseen. `parked` holds the workers that rest without a token; who pops one hands it a token and releases its lock.
 """
 
 from __future__ import annotations
@@ -58,11 +59,10 @@ class Pool:
         self.is_seeded = queue is not None
         self.batch = batch
         self.max_threads = max_threads
-        self.free = [True]
+        self.free: list[Worker | None] = [None]
         self.parked: list[Worker] = []
         self.workers: list[Worker] = []
         self.limit = 1  # how many tokens there are; only the watchdog changes it
-        self.engagements = 0  # grows with each hand-out of a token; lets `is_idle` see that nothing moved
         self.idle_watchers: list[Callable[[], None]] = []
         self.drivers: list[Slot] = []  # seeded runs: who gets the token when nothing is left to run
         self.on_busy: Callable[[], None] | None = None  # wakes the watchdog; set only while it sleeps
@@ -77,21 +77,45 @@ class Pool:
             self.engage()
 
     def engage(self) -> bool:
-        """Hand a free token to a parked worker, if there is one to hand out; False when no thread could be had."""
+        """Have a free token used, if there is one; False when no thread could be had for it."""
         try:
-            token = self.free.pop()
+            worker = self.free.pop()
         except IndexError:
             return True
-        self.engagements += 1
+        if self.on_busy is not None:
+            self.on_busy()
+        if worker is None:
+            return self.hand_out()
+        worker.waiting = False  # before the release: `is_idle` must not take a woken worker for a resting one
+        worker.parking.release()
+        return True
+
+    def hand_out(self) -> bool:
+        """Give a token to a worker without one, and wake it; False, and the token is free, when no thread could be had."""
         try:
             worker = self.parked.pop()
         except IndexError:
-            return self._start_worker(token)
-        worker.tok.append(token)
+            return self._start_worker()
+        worker.tok.append(True)
         worker.waiting = False
-        if self.on_busy is not None:
-            self.on_busy()
         worker.parking.release()
+        return True
+
+    def put_back(self) -> None:
+        """Make a token free that no thread holds any more."""
+        self.free.append(None)
+        if self.queue:
+            self.engage()
+
+    def take_back(self) -> bool:
+        """Take a free token out of the pool; False when none is free."""
+        try:
+            worker = self.free.pop()
+        except IndexError:
+            return False
+        if worker is not None:
+            worker.tok.clear()
+            self.parked.append(worker)
         return True
 
     def pass_on(self, seat: Seat) -> None:
@@ -101,57 +125,65 @@ class Pool:
             ThreadLimitError: no thread is left to go on with; the thread that wanted to wait keeps the token.
         """
         try:
-            token = seat.tok.pop()
+            seat.tok.pop()
         except IndexError:
-            self.notice_idle()
+            if self.idle_watchers:
+                self.notice_idle()
             return
-        self.free.append(token)
         if self.queue:
-            if not self.engage():
+            if not self.hand_out():
                 self._keep_token(seat)
+            return
+        self.free.append(None)
+        if self.queue:
+            self.engage()
         else:
-            self._wake_driver()
-            self.notice_idle()
+            self._notice_rest()
 
     def _keep_token(self, seat: Seat) -> None:
         try:
-            seat.tok.append(self.free.pop())
+            worker = self.free.pop()
         except IndexError:
             return  # another thread became free in the meantime
+        if worker is not None:
+            self.free.append(worker)
+            return
+        seat.tok.append(True)
         message = f"no further thread could be started for an actor to wait in; {len(self.workers)} run"
         raise ThreadLimitError(message)
 
     def is_idle(self) -> bool:
         """Whether no actor has a message to handle or is handling one; waiting inside otpy counts as rest."""
-        before = self.engagements
-        at_rest = not self.queue and all(worker.waiting for worker in list(self.workers))
-        return at_rest and not self.queue and self.engagements == before
+        workers = list(self.workers)
+        before = sum(worker.turns for worker in workers)
+        at_rest = not self.queue and all(worker.waiting for worker in workers)
+        return at_rest and not self.queue and sum(worker.turns for worker in workers) == before
 
     def close(self) -> None:
-        """Let the parked workers end; those in a turn end after it."""
+        """Let the resting workers end; those in a turn end after it."""
         self.closed = True
-        while self.parked:
-            try:
-                worker = self.parked.pop()
-            except IndexError:
-                return
-            worker.parking.release()
+        for resting in (self.free, self.parked):
+            while resting:
+                try:
+                    worker = resting.pop()
+                except IndexError:
+                    break
+                if worker is not None:
+                    worker.parking.release()
 
     def run(self, worker: Worker) -> None:
-        """A worker's life: take the next turn while holding a token, else wait to be given one."""
+        """A worker's life: take the next turn while holding a token, else rest until there is one to take."""
         seats.sit(worker)
-        queue, tok, batch = self.queue, worker.tok, self.batch
+        queue, tok, batch, free, parking = self.queue, worker.tok, self.batch, self.free, worker.parking
         while not self.closed:
-            if not tok:
-                if not self._park(worker):
-                    break
-                continue
-            try:
-                item = queue.popleft()
-            except IndexError:
-                self._rest(worker)
-                continue
-            if item.__class__ is Ref:
+            if queue and tok:
+                try:
+                    item = queue.popleft()
+                except IndexError:
+                    continue
+                if item.__class__ is not Ref:
+                    self._hand_over(worker, item)
+                    continue
                 worker.turns += 1
                 worker.ref = item
                 context = item.context
@@ -167,9 +199,28 @@ class Pool:
                     if item.mailbox or item.alert:
                         rest_again(item)
                 if worker.late is not None and (queue or not tok):
-                    _wake_late(worker)
+                    worker.wake_late()
             else:
-                self._hand_over(worker, item)
+                worker.ref = None
+                if not tok:
+                    if not self._park(worker):
+                        break
+                    continue
+                worker.waiting = True  # before it can be found in `free`: who wakes it sets this back
+                free.append(worker)
+                if queue or self.closed:
+                    self.engage()
+                elif self.idle_watchers or self.drivers:
+                    self._notice_rest()
+                late = worker.late
+                if late is not None:
+                    worker.late = late.wake()  # None
+                parking.acquire()
+        self._leave(worker)
+
+    def _leave(self, worker: Worker) -> None:
+        if worker.late is not None:
+            worker.wake_late()
         with self._lock:
             self.workers.remove(worker)
         self.notice_idle()
@@ -178,42 +229,23 @@ class Pool:
         """Give the token to the thread whose answer has come."""
         seat = slot.seat
         try:
-            seat.tok.append(worker.tok.pop())
+            worker.tok.pop()
         except IndexError:
-            self.queue.append(slot)  # the watchdog took the token away: somebody else's turn to hand it over
-            if self.free:
-                self.engage()
+            self.resume(slot)  # the watchdog took the token away: somebody else's turn to hand it over
             return
-        self.engagements += 1
-        worker.waiting = True  # before it can be found in `parked`: who hands it a token sets this back
+        worker.ref = None
+        worker.waiting = True
         self.parked.append(worker)
+        seat.tok.append(True)
         seat.waiting = False
         seat.turns += 1
         slot.lock.release()
         worker.parking.acquire()
 
-    def _rest(self, worker: Worker) -> None:
-        """Nothing to run: park first, then give the token back, then look again."""
-        worker.ref = None
-        try:
-            token = worker.tok.pop()
-        except IndexError:
-            return
-        worker.waiting = True
-        self.parked.append(worker)
-        self.free.append(token)
-        if self.queue:
-            self.engage()
-        else:
-            self._wake_driver()
-            self.notice_idle()
-        if worker.late is not None:
-            _wake_late(worker)
-        worker.parking.acquire()
-
     def _park(self, worker: Worker) -> bool:
-        """Wait without a token; False when there are enough spare threads and this one may end."""
-        worker.ref = None
+        """Rest without a token; False when there are enough spare threads and this one may end."""
+        if worker.late is not None:
+            worker.wake_late()
         if len(self.parked) >= SPARE_WORKERS:
             return False
         worker.waiting = True
@@ -221,6 +253,8 @@ class Pool:
         self.notice_idle()
         if self.closed:  # append, then look: `close` sets it, then empties `parked`
             return False
+        if self.queue and self.free:
+            self.engage()  # it was woken for work, but the watchdog had taken its token
         worker.parking.acquire()
         return True
 
@@ -229,30 +263,23 @@ class Pool:
         for watcher in list(self.idle_watchers):
             watcher()
 
-    def _wake_driver(self) -> None:
-        """Seeded runs: nothing is left to run, so the test that drives the system goes on."""
+    def _notice_rest(self) -> None:
+        """Nothing is left to run: in a seeded run the test that drives the system goes on."""
         if self.drivers and not self.queue and self.free:
             self.drivers.pop().resolve(None)
+        self.notice_idle()
 
-    def _start_worker(self, token: bool) -> bool:  # noqa: FBT001 - a token is no flag
+    def _start_worker(self) -> bool:
         with self._lock:
             self._numbers += 1
             worker = Worker(self, f"otpy-{self._numbers}")
             self.workers.append(worker)
-        worker.tok.append(token)
-        if self.on_busy is not None:
-            self.on_busy()
+        worker.tok.append(True)
         try:
             threading.Thread(target=self.run, args=(worker,), name=worker.thread_name, daemon=True).start()
         except RuntimeError:  # can't start new thread; the watchdog tries again while work waits
             with self._lock:
                 self.workers.remove(worker)
-            self.free.append(worker.tok.pop())
+            self.free.append(None)
             return False
         return True
-
-
-def _wake_late(worker: Worker) -> None:
-    slot, worker.late = worker.late, None
-    if slot is not None:
-        slot.wake()

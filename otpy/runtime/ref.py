@@ -96,7 +96,11 @@ class Ref(PykkaRef[Any], Generic[A]):
 
         OTP: gen_server:call/2. Differs: the caller gets an exception, no exit.
         """
-        return call(self, self.message_for(request, args, kwargs), CALL_TIMEOUT)  # type: ignore[no-any-return]
+        head = self.actor_class.otpy_calls.get(request)
+        if head is None or kwargs:
+            head = self.message_for(request, args, kwargs)
+            args = ()  # type: ignore[assignment]  # they are in the message
+        return call(self, head + args, CALL_TIMEOUT)  # type: ignore[no-any-return]
 
     def cast(self, request: Cast[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Send a request without a reply; never blocks and never fails, also when the actor is dead.

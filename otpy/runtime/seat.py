@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
 
-__all__ = ["Seat", "Slot", "here", "sit", "take_lock"]
+__all__ = ["Seat", "Slot", "here", "local", "sit", "take_lock"]
 
 
 def take_lock() -> threading.Lock:
@@ -42,6 +42,12 @@ class Seat:
         self.turns = 0
         self.since = 0.0
         self.waiting = False
+
+    def wake_late(self) -> None:
+        """Wake the thread whose reply was given at the end of the turn."""
+        slot, self.late = self.late, None
+        if slot is not None:
+            slot.wake()
 
     def fence(self) -> None:
         """Throw an actor that was killed, but still runs, out of its code."""
@@ -121,20 +127,20 @@ class _Local(threading.local):
     seat: Seat
 
 
-_local = _Local()
+local = _Local()
 
 
 def sit(seat: Seat) -> None:
     """Make a seat that of the running thread."""
     seat.ident = threading.get_ident()
     seat.thread_name = threading.current_thread().name
-    _local.seat = seat
+    local.seat = seat
 
 
 def here() -> Seat:
     """The seat of the running thread."""
     try:
-        return _local.seat
+        return local.seat
     except AttributeError:
-        seat = _local.seat = Seat()
+        seat = local.seat = Seat()
         return seat

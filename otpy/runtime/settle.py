@@ -38,9 +38,10 @@ def wait_idle(system: System, timeout: float) -> None:
 
 def is_idle(system: System) -> bool:
     """Whether nothing runs and nothing waits to run, in the pool and on all threads of actors."""
-    before = system.pool.engagements
-    at_rest = system.pool.is_idle() and all(home.is_idle() for home in list(system.threads))
-    return at_rest and system.pool.is_idle() and system.pool.engagements == before
+    homes = list(system.threads)
+    before = sum(home.seat.turns for home in homes)
+    at_rest = system.pool.is_idle() and all(home.is_idle() for home in homes)
+    return at_rest and system.pool.is_idle() and sum(home.seat.turns for home in homes) == before
 
 
 def _dump(system: System, timeout: float) -> str:

@@ -9,7 +9,7 @@ from otpy.core.spec import ChildSpec
 from otpy.errors import NameTakenError, SpecError, SystemStoppedError
 from otpy.runtime.actor import Actor
 from otpy.runtime.home import PLACES
-from otpy.runtime.links import add_link
+from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
 from otpy.runtime.ref import Ref
 
@@ -69,9 +69,11 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
                 raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
             system.names[spec.name] = ref
             ref.name = spec.name
-        ref.number = system.count_in(ref)
-        if parent is not None:
-            add_link(parent, ref)
+        system.alive += 1
+        ref.number = system.last_number = system.last_number + 1
+        if parent is not None and parent.reason is None:
+            ref.links = parent
+            parent.links = with_peer(parent.links, ref)
     ref.started_at = system.clock.now()
     if place != "pool":
         ref.home = PLACES[place](system, ref)

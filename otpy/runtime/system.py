@@ -85,7 +85,7 @@ class System(Inspection):
         self.started_at = time.time()
         self.stopped = False
         self.forked = False
-        self._number = 0
+        self.last_number = 0
         self.watchdog = Watchdog(self) if pool is None else None
         _SYSTEMS.add(self)
 
@@ -188,12 +188,6 @@ class System(Inspection):
     def path_of_top(self, ref: Ref[Any]) -> str:
         """The path of an actor without a parent."""
         return self.name if ref is self.root else f"{self.name}/{ref.id}"
-
-    def count_in(self, ref: Ref[Any]) -> int:  # noqa: ARG002 - the pair of `forget`
-        """Count a new actor; called with the lock held. Returns its number."""
-        self.alive += 1
-        self._number += 1
-        return self._number
 
     def forget(self, ref: Ref[Any]) -> None:
         """Drop a dead actor from all tables; called with the lock held."""

@@ -21,7 +21,11 @@ __all__ = ["after_turn", "settle", "turn"]
 
 
 def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
-    """Handle messages on the thread of `seat`, in the actor's own context; `after_turn` must follow, outside of it."""
+    """Handle messages on the thread of `seat`, in the actor's own context; `after_turn` must follow, outside of it.
+
+    The last reply of a turn to a thread outside of the pool is left in `seat.late`: whoever is woken before this thread
+    is done with its turn would at once fight with it for the interpreter.
+    """
     try:
         if ref.alert and not attend(ref):
             return
@@ -29,11 +33,13 @@ def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
         if box is None:
             return
         actor = ref.actor
-        pop = box.popleft
+        late = caller = None
         while box and budget:
+            if late is not None:
+                late = late.wake()
             budget -= 1
             try:
-                message = pop()
+                message: Any = box.popleft()
             except IndexError:
                 return  # a kill emptied it first
             # Publish what is handled, then look at `alert`: a killer sets `alert`, then looks at `current`.
@@ -41,22 +47,38 @@ def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
             if ref.alert and not attend(ref, message):
                 return
             if message.__class__ is tuple:
-                size = len(message)  # written out by size: a call with a starred tuple costs twice as much
-                if size == 2:  # noqa: PLR2004
-                    function, argument = message
-                    result = function(actor, argument)
-                elif size == 1:
-                    result = message[0](actor)
-                elif size == 3:  # noqa: PLR2004
-                    function, argument, other = message
-                    result = function(actor, argument, other)
-                else:
-                    result = message[0](actor, *message[1:])
+                caller = None
+            else:
+                caller = message
+                message = caller.message
+            size = len(message)  # written out by size: a call with a starred tuple costs twice as much
+            if size == 1:
+                result = message[0](actor)
+            elif size == 2:  # noqa: PLR2004
+                function, argument = message
+                result = function(actor, argument)
+            elif size == 3:  # noqa: PLR2004
+                function, argument, other = message
+                result = function(actor, argument, other)
+            else:
+                result = message[0](actor, *message[1:])
+            if caller is None:
                 if result is not None:
                     settle(ref, result, None)
+            elif isinstance(result, Decision):
+                settle(ref, result, caller)
             else:
-                serve(ref, actor, message, None if box else seat)  # type: ignore[arg-type]  # what is no tuple is a Caller
-    except BaseException as error:  # noqa: BLE001 - whatever leaves a handler ends this actor, and only this one
+                try:
+                    caller.claim.pop()
+                except IndexError:
+                    continue  # it was answered by hand, or no longer waits
+                caller.value = result
+                if caller.seat.pool is None:
+                    late = caller
+                else:
+                    caller.wake()
+        seat.late = late
+    except BaseException as error:
         crash(ref, error)
 
 
@@ -67,28 +89,6 @@ def after_turn(ref: Ref[Any]) -> None:
         rest(ref)
     else:
         lifecycle.leave(ref)
-
-
-def serve(ref: Ref[Any], actor: object, caller: Caller, seat: Seat | None) -> None:
-    """Handle one call and give its reply.
-
-    With a `seat` there is no further message, and a thread outside of the pool is woken when this one is done with the
-    turn: woken now, it would at once fight with this one for the interpreter.
-    """
-    function, *args = caller.message
-    result = function(actor, *args)
-    if isinstance(result, Decision):
-        settle(ref, result, caller)
-        return
-    try:
-        caller.claim.pop()
-    except IndexError:
-        return  # it was answered by hand, or no longer waits
-    caller.value = result
-    if seat is None or caller.seat.pool is not None or seat.late is not None:
-        caller.wake()
-    else:
-        seat.late = caller
 
 
 def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:

@@ -117,12 +117,10 @@ class Watchdog:
 
     def _detach(self, worker: Worker) -> None:
         try:
-            token = worker.tok.pop()
+            worker.tok.pop()
         except IndexError:
             return
-        self._pool.free.append(token)
-        if self._pool.queue:
-            self._pool.engage()
+        self._pool.put_back()
 
     def _double(self) -> None:
         pool = self._pool
@@ -134,17 +132,14 @@ class Watchdog:
         more = max(0, min(pool.limit, room, len(pool.queue)))
         pool.limit += more
         for _ in range(more):
-            pool.free.append(True)
-            pool.engage()
+            pool.put_back()
 
     def _halve(self) -> None:
         pool = self._pool
         self._near = self._near and len(pool.workers) >= pool.max_threads * 0.8
         surplus = pool.limit - max(1, pool.limit // 2)
         for _ in range(surplus):
-            try:
-                pool.free.pop()
-            except IndexError:
+            if not pool.take_back():
                 return
             pool.limit -= 1
 
