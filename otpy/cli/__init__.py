@@ -1,4 +1,4 @@
-"""Floor 7: the command `otpy`, which looks at running programs from another terminal, and runs one."""
+"""Floor 9: the command `otpy`, which looks at running programs from another terminal, and runs one."""
 
 from __future__ import annotations
 

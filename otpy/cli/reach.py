@@ -27,13 +27,20 @@ AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one socket turned out to be; without a summary, `problem` says why."""
+    """What one socket turned out to be; without a summary, `error` says why."""
 
     name: str
     pid: int | None = None
     rights: str = "?"
     summary: Summary | None = None
-    problem: str | None = None
+    error: ControlError | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """The error in few words."""
+        if self.error is None:
+            return None
+        return "does not answer" if isinstance(self.error, NoAnswerError) else str(self.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +64,17 @@ class Reach:
 
         Raises:
             CommandUsageError: none does, or several, which are named.
+            ControlError: one does, and cannot be looked at.
         """
-        names = [seen.name for seen in self.look_around()]
-        if len(names) == 1:
-            return names[0]
-        if not names:
-            raise CommandUsageError("no otpy program of yours is running")
-        raise CommandUsageError(f"several programs run, name one: {', '.join(names)}")
+        match self.look_around():
+            case []:
+                raise CommandUsageError("no otpy program of yours is running")
+            case [Seen(error=None, name=name)]:
+                return name
+            case [Seen(error=ControlError() as error)]:
+                raise error
+            case several:
+                raise CommandUsageError(f"several programs run, name one: {', '.join(seen.name for seen in several)}")
 
     def look_around(self) -> list[Seen]:
         """Every program that runs, by name, whether it answers or not; stale sockets are no programs."""
@@ -78,10 +89,8 @@ class Reach:
                 return Seen(endpoint.name, client.hello.pid, client.hello.rights, summary)
         except (NoSuchSystemError, GoneError):
             return None
-        except NoAnswerError as error:
-            return Seen(endpoint.name, error.pid, problem="does not answer")
         except ControlError as error:
-            return Seen(endpoint.name, problem=str(error))
+            return Seen(endpoint.name, error.pid if isinstance(error, NoAnswerError) else None, error=error)
 
 
 def reach_options(command: Callable[..., None]) -> Callable[..., None]:

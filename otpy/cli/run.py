@@ -77,7 +77,7 @@ def run(
     ctx.exit(main(load(target), *arguments, **options))
 
 
-def load(target: str) -> object:
+def load(target: str) -> Any:  # whatever a module holds; what runs it says whether it is a tree
     """The object that `module:name` means, imported as `python -m` would: the current directory comes first.
 
     Raises:

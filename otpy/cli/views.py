@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from otpy.cli.columns import GAP, NAME, Layout, Line, rows
 from otpy.cli.formats import counted, duration
 from otpy.core.text import visible, visible_lines
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from otpy.core.record import ActorRecord
 
 __all__ = ["ASCII", "UNICODE", "Guides", "info_view", "programs_view", "tree_view"]
-
-GAP = 2
-"""Columns between two columns."""
 
 STYLES = {
     "starting": "cyan",
@@ -54,27 +51,14 @@ class Guides:
 UNICODE = Guides("├── ", "└── ", "│   ", "    ")
 ASCII = Guides("|-- ", "`-- ", "|   ", "    ")
 
-NAME = "name"
-PROGRAM_COLUMNS = ("pid", "up", "actors", "threads", "zombies", "control", "otpy", "command")
 MAX_GUIDES = 200
 """Characters of guides before a name; a tree that deep shows on no screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """The columns after the name, and what happens to them on a narrow screen."""
-
-    columns: tuple[str, ...]
-    give_way: tuple[str, ...]
-    """These go, in this order."""
-    least_name: int
-    """Then names shrink to this many columns, if that helps."""
-
-
-TREE = _Layout(
+TREE = Layout(
     ("kind", "state", "up", "restarts", "queue", "note"), ("kind", "up", "restarts", "queue", "note"), least_name=16
 )
-PROGRAMS = _Layout(PROGRAM_COLUMNS, (), least_name=1_000)
+PROGRAMS = Layout(("pid", "up", "actors", "threads", "zombies", "control", "otpy", "command"))
 
 
 @dataclass(slots=True)
@@ -83,31 +67,26 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Line:
-    """One line of the tree: a drawn name, and its other cells by column."""
-
-    name: Text
-    cells: dict[str, Text] = field(default_factory=dict)
-
-
 def tree_view(snapshot: Snapshot, *, width: int, guides: Guides = UNICODE) -> RenderableType:
     """The live tree, one actor a line, no line wider than `width`."""
     lines = list(_drawn(_arranged(snapshot.records), guides))
-    parts: list[RenderableType] = [_rows(lines, width, TREE)] if lines else []
+    parts: list[RenderableType] = [rows(lines, width, TREE)] if lines else []
     if snapshot.left_out:
         parts.append(Text(f"{counted(snapshot.left_out, 'actor')} left out: name a part of the tree, or lower --limit"))
     if snapshot.zombies:
         head = f"{counted(len(snapshot.zombies), 'zombie')}: killed, but the thread has not come back"
-        zombies = [_Line(Text(visible(record.path)), _zombie_cells(record)) for record in snapshot.zombies]
-        parts += [Text(""), Text(head, style="red"), _rows(zombies, width, TREE)]
+        parts += [
+            Text(""),
+            Text(head, style="red"),
+            rows([_zombie(record) for record in snapshot.zombies], width, TREE),
+        ]
     return Group(*parts)
 
 
 def programs_view(programs: Sequence[Seen], *, width: int) -> RenderableType:
     """Running programs, one a line; a long command is cut at the edge."""
-    head = _Line(Text(NAME, style="bold"), {title: Text(title, style="bold") for title in PROGRAM_COLUMNS})
-    return _rows([head, *map(_program_line, programs)], width, PROGRAMS)
+    head = Line(NAME, {title: title for title in PROGRAMS.columns}, style="bold")
+    return rows([head, *map(_program_line, programs)], width, PROGRAMS)
 
 
 def info_view(detail: Detail) -> RenderableType:
@@ -134,15 +113,15 @@ def _arranged(records: Sequence[ActorRecord]) -> list[_Node]:
     return roots
 
 
-def _drawn(roots: list[_Node], guides: Guides) -> Iterator[_Line]:
+def _drawn(roots: list[_Node], guides: Guides) -> Iterator[Line]:
     """Every line from top to bottom; an explicit stack, for a tree may be deeper than Python recurses."""
     waiting: list[tuple[str, str, _Node | int]] = [("", "", root) for root in reversed(roots)]
     while waiting:
         branch, below, item = waiting.pop()
         if isinstance(item, int):
-            yield _Line(Text(f"{branch}… {item:,} more".replace(",", " "), style="dim"))
+            yield Line(f"{branch}… {item:,} more".replace(",", " "), style="dim")
             continue
-        yield _Line(Text(branch + visible(item.record.id or "?")), _cells(item.record))
+        yield _actor(branch + visible(item.record.id or "?"), item.record)
         below_it: list[_Node | int] = [*item.children]
         if (missing := item.record.children - len(item.children)) > 0:
             below_it.append(missing)
@@ -151,29 +130,27 @@ def _drawn(roots: list[_Node], guides: Guides) -> Iterator[_Line]:
             waiting.append(((below + this)[-MAX_GUIDES:], (below + under)[-MAX_GUIDES:], child))
 
 
-def _cells(record: ActorRecord) -> dict[str, Text]:
+def _actor(name: str, record: ActorRecord) -> Line:
     is_worker = record.type != "supervisor"
-    return {
-        "kind": Text(visible(record.kind)),
-        "state": _state(record),
-        "up": Text(f"up {duration(record.uptime)}" if record.number else ""),
-        "restarts": Text(f"restarts {record.restarts}" if is_worker or record.restarts else ""),
-        "queue": Text(f"queue {record.queue}" if is_worker or record.queue else ""),
-        "note": Text("  ".join(_notes(record))),
-    }
-
-
-def _zombie_cells(record: ActorRecord) -> dict[str, Text]:
-    cells = _cells(record)
-    where = f"on {visible(record.thread)}" if record.thread else ""
-    return {"kind": cells["kind"], "state": cells["state"], "note": Text(f"{cells['note'].plain}  {where}".strip())}
-
-
-def _state(record: ActorRecord) -> Text:
-    """A supervisor at rest is better told by its strategy."""
+    # A supervisor at rest is better told by its strategy.
     at_rest = record.strategy is not None and record.status in {"idle", "running"}
-    word = record.strategy if at_rest else record.status
-    return Text(visible(word or "?"), style="" if at_rest else STYLES.get(record.status, ""))
+    cells = {
+        "kind": visible(record.kind),
+        "state": visible((record.strategy if at_rest else record.status) or "?"),
+        "up": f"up {duration(record.uptime)}" if record.number else "",
+        "restarts": f"restarts {record.restarts}" if is_worker or record.restarts else "",
+        "queue": f"queue {record.queue}" if is_worker or record.queue else "",
+        "note": "  ".join(_notes(record)),
+    }
+    return Line(name, cells, styles={} if at_rest else {"state": STYLES.get(record.status, "")})
+
+
+def _zombie(record: ActorRecord) -> Line:
+    line = _actor(visible(record.path), record)
+    where = f"on {visible(record.thread)}" if record.thread else ""
+    note = f"{line.cells['note']}  {where}".strip()
+    line.cells = {"kind": line.cells["kind"], "state": line.cells["state"], "note": note}
+    return line
 
 
 def _notes(record: ActorRecord) -> Iterator[str]:
@@ -185,48 +162,14 @@ def _notes(record: ActorRecord) -> Iterator[str]:
             yield visible(record.current, 60)
 
 
-def _rows(lines: Sequence[_Line], width: int, layout: _Layout) -> RenderableType:
-    """The lines in columns, none wider than `width`: columns give way, then the names, then the ends of lines."""
-    widths = _column_widths(lines, width, layout)
-    return Text("\n").join(_row(line, widths, width) for line in lines)
-
-
-def _row(line: _Line, widths: dict[str, int], width: int) -> Text:
-    row = Text(no_wrap=True)
-    for column, cells in widths.items():
-        cell = line.name.copy() if column == NAME else line.cells.get(column, Text("")).copy()
-        cell.truncate(cells, overflow="ellipsis", pad=True)
-        row.append_text(cell).append(" " * GAP)
-    row.rstrip()
-    row.truncate(width, overflow="ellipsis")
-    return row
-
-
-def _column_widths(lines: Sequence[_Line], width: int, layout: _Layout) -> dict[str, int]:
-    """The columns that fit, in order, with their widths."""
-    widths = {NAME: max((cell_len(line.name.plain) for line in lines), default=0)}
-    for column in layout.columns:
-        widths[column] = max((cell_len(line.cells[column].plain) for line in lines if column in line.cells), default=0)
-    for column in layout.give_way:
-        if _total(widths) > width:
-            widths[column] = 0
-    too_wide = max(0, _total(widths) - width)
-    widths[NAME] = max(min(widths[NAME], layout.least_name), widths[NAME] - too_wide)
-    return {column: cells for column, cells in widths.items() if cells}
-
-
-def _total(widths: dict[str, int]) -> int:
-    return sum(cells + GAP for cells in widths.values() if cells) - GAP
-
-
-def _program_line(seen: Seen) -> _Line:
+def _program_line(seen: Seen) -> Line:
     texts = {"pid": str(seen.pid or "?"), "command": visible(seen.problem or "")}
     if seen.summary is not None:
         counts = seen.summary.counts
         texts |= {word: str(counts.get(word, "?")) for word in ("actors", "threads", "zombies")}
         texts |= {"up": duration(seen.summary.uptime), "control": visible(seen.rights)}
         texts |= {"otpy": visible(seen.summary.version), "command": visible(seen.summary.command)}
-    return _Line(Text(visible(seen.name)), {column: Text(text) for column, text in texts.items()})
+    return Line(visible(seen.name), texts)
 
 
 def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:

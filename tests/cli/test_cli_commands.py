@@ -133,15 +133,24 @@ def test_a_program_that_does_not_answer_is_listed_and_a_stale_socket_is_not(otpy
     stale.listen().close()
     with silent.listen():
         result = otpy("ps", "--timeout", "0.05")
-        tree = otpy("tree", "--timeout", "0.05")
-
-    assert [line.split()[2:] for line in result.output.splitlines()[1:]] == [["does", "not", "answer"]]
-    assert tree.exit_code == ExitCode.FAILED
-    assert tree.output.startswith(
-        "Error: the program does not answer: it may be in a call that keeps the interpreter lock"
-    )
     silent.release()
     stale.release()
+
+    assert [line.split()[2:] for line in result.output.splitlines()[1:]] == [["does", "not", "answer"]]
+
+
+@pytest.mark.parametrize("words", [("tree",), ("tree", "silent"), ("info", "silent/x"), ("kill", "silent/x")])
+def test_a_program_that_does_not_answer_is_said_to_be_so_after_its_time(
+    otpy: Otpy, directory: Path, words: list[str]
+) -> None:
+    silent = claim_name("silent", directory)
+    with silent.listen():
+        result = otpy(*words, "--timeout", "0.05")
+    silent.release()
+
+    assert result.exit_code == ExitCode.FAILED
+    assert result.output.startswith("Error: the program does not answer: it may be in a call that keeps the interp")
+    assert result.output.endswith("(silent, waited 0.05 s)\n")
 
 
 def test_one_actor_in_full(otpy: Otpy, serve: Serve) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from otpy.cli.formats import counted, duration
 from otpy.cli.reach import Seen
 from otpy.cli.views import ASCII, info_view, programs_view, tree_view
+from otpy.control.errors import ControlError, NoAnswerError
 from otpy.control.snapshot import Detail, Snapshot, Summary
 from support.fake_system import shop, supervisor, worker
 
@@ -128,7 +129,7 @@ def test_text_of_the_program_never_acts_on_the_terminal() -> None:
     views = [
         tree_view(Snapshot(system=summary, records=(record,), zombies=(record,), left_out=0), width=300),
         info_view(Detail(record=record, stack=f"{EVIL}\n{EVIL}")),
-        programs_view([Seen(EVIL, 1, EVIL, summary), Seen(EVIL, problem=EVIL)], width=300),
+        programs_view([Seen(EVIL, 1, EVIL, summary), Seen(EVIL, error=ControlError(EVIL))], width=300),
     ]
 
     for view in views:
@@ -205,7 +206,7 @@ def test_long_lists_are_cut() -> None:
 
 
 def test_programs_in_a_table() -> None:
-    programs = [Seen("shop", 7, "read", SHOP), Seen("stuck", 8, problem="does not answer")]
+    programs = [Seen("shop", 7, "read", SHOP), Seen("stuck", 8, error=NoAnswerError("stuck", 8, 1.0))]
 
     lines = printed(programs_view(programs, width=120))
 

@@ -1,0 +1,1 @@
+../otpy/demo/count_files.py

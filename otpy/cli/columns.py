@@ -1,0 +1,81 @@
+"""Lines in columns that fit a screen: pure functions from plain cells to `Text`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["GAP", "NAME", "Layout", "Line", "rows"]
+
+NAME = "name"
+"""The first column, which every line has."""
+GAP = 2
+"""Columns between two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns after the name, and what happens to them on a narrow screen."""
+
+    columns: tuple[str, ...]
+    give_way: tuple[str, ...] = ()
+    """These go, in this order."""
+    least_name: int = 1_000
+    """Then names shrink to this many columns, if that helps."""
+
+
+@dataclass(slots=True)
+class Line:
+    """One line: its name, and its other cells by column; all of them are safe to print."""
+
+    name: str
+    cells: dict[str, str] = field(default_factory=dict)
+    style: str = ""
+    """Of the whole line."""
+    styles: dict[str, str] = field(default_factory=dict)
+    """Of single cells."""
+
+
+def rows(lines: Sequence[Line], width: int, layout: Layout) -> Text:
+    """The lines in columns, none wider than `width`: columns give way, then the names, then the ends of lines."""
+    widths = _widths(lines, width, layout)
+    return Text("\n").join([_row(line, widths, width) for line in lines])
+
+
+def _row(line: Line, widths: dict[str, int], width: int) -> Text:
+    row = Text(style=line.style)
+    for column, cells in widths.items():
+        text = line.name if column == NAME else line.cells.get(column, "")
+        row.append(_cut(text, cells), line.styles.get(column))
+        row.append(" " * GAP)
+    row.rstrip()
+    row.truncate(width, overflow="ellipsis")
+    return row
+
+
+def _cut(text: str, cells: int) -> str:
+    """The text in exactly so many columns, padded, or cut with an ellipsis."""
+    return set_cell_size(text, cells) if cell_len(text) <= cells else set_cell_size(text, cells - 1) + "…"
+
+
+def _widths(lines: Sequence[Line], width: int, layout: Layout) -> dict[str, int]:
+    """The columns that fit, in order, with their widths."""
+    widths = {NAME: max((cell_len(line.name) for line in lines), default=0)}
+    for column in layout.columns:
+        widths[column] = max((cell_len(line.cells.get(column, "")) for line in lines), default=0)
+    for column in layout.give_way:
+        if _total(widths) > width:
+            widths[column] = 0
+    too_wide = max(0, _total(widths) - width)
+    widths[NAME] = max(min(widths[NAME], layout.least_name), widths[NAME] - too_wide)
+    return {column: cells for column, cells in widths.items() if cells}
+
+
+def _total(widths: dict[str, int]) -> int:
+    return sum(cells + GAP for cells in widths.values() if cells) - GAP

@@ -1,0 +1,140 @@
+"""`otpy demo`: supervision at work on real files, and a plain loop beside it."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import sysconfig
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from otpy.app import run
+from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
+from otpy.cli.formats import counted
+from otpy.cli.lazy import CommandError
+from otpy.cli.screen import console
+from otpy.core.exit_codes import ExitCode
+from otpy.core.spec import child
+from otpy.core.text import visible
+from otpy.demo.compare import Result, compare, plain_loop
+from otpy.demo.count_files import SCHEDULER, Agent, Scheduler
+from otpy.demo.tree import CountFiles
+from otpy.demo.trouble import MOMENTS, Trouble, mute
+from otpy.errors import TreeFailedError
+from otpy.events import RestartLimitReached
+
+if TYPE_CHECKING:
+    from otpy.demo.collector import Report
+
+__all__ = ["demo"]
+
+AGENTS = 8
+CRASH = 0.05
+PATH_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What was asked for."""
+
+    folder: str
+    agents: int
+    crash: float
+    seed: int
+    pause: float
+    directory: Path | None
+
+
+@click.command
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--crash",
+    type=click.FloatRange(0, 1),
+    default=CRASH,
+    show_default=True,
+    help="Probability that an agent crashes before reading a file, while reading it, after sending the result.",
+)
+@click.option("--agents", type=click.IntRange(1, 10_000), default=AGENTS, show_default=True, help="How many read.")
+@click.option("--seed", type=int, help="Which claims crash; the one that was drawn is shown.")
+@click.option("--pause", type=click.FloatRange(min=0), default=0.0, help="Seconds before each file, to look around.")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    envvar="OTPY_RUNTIME_DIR",
+    help="Where the socket goes, if not in the usual place; also $OTPY_RUNTIME_DIR.",
+)
+@click.pass_context
+def demo(
+    ctx: click.Context,
+    /,
+    folder: str | None,
+    crash: float,
+    agents: int,
+    seed: int | None,
+    pause: float,
+    directory: Path | None,
+) -> None:
+    """Count all files of FOLDER, by default of Python's own library, with agents that crash now and then.
+
+    A plain loop counts them again, to compare.
+    """
+    place = folder or sysconfig.get_path("stdlib")
+    drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+    plan = Plan(folder=place, agents=agents, crash=crash, seed=drawn, pause=pause, directory=directory)
+    report = _with_agents(ctx, plan)
+    results, seconds = _with_a_loop(ctx, report)
+    comparison = compare(report.results, results)
+    console().print(outcome_view(report, comparison, seconds))
+    ctx.exit(ExitCode.CLEAN if comparison.is_equal else ExitCode.FAILED)
+
+
+def _with_agents(ctx: click.Context, plan: Plan) -> Report:
+    """Run the tree; ends the command when the tree was stopped, or failed, before it was done."""
+    mute()
+    show = Show(Gauge("agents", Screen()))
+    agents = [child(Agent, Trouble(plan.crash, plan.seed, plan.pause))] * plan.agents
+    scheduler = child(Scheduler, agents).opts(name=SCHEDULER)
+    limits: list[RestartLimitReached] = []
+    try:
+        with run(CountFiles, scheduler, show.tell, name="demo", control_directory=plan.directory) as system:
+            system.events.attach(limits.append, RestartLimitReached)
+            click.echo(_heading(plan, system.name))
+            system.ref(SCHEDULER).cast(Scheduler.count, plan.folder)
+            with show.gauge:
+                system.wait()
+    except TreeFailedError as error:
+        why = limits[0] if limits else error  # the first to give up knows why; those above it only hand it on
+        raise CommandError(f"{why}; {said(show.last)}") from error
+    if show.last.report is None:
+        click.echo(f"stopped: {said(show.last)}")
+        ctx.exit(ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN)
+    return show.last.report
+
+
+def _with_a_loop(ctx: click.Context, report: Report) -> tuple[list[Result], float]:
+    """Read the same files without actors; ends the command on Ctrl-C."""
+    results: list[Result] = []
+    began = time.perf_counter()
+    try:
+        with Gauge("plain loop", Screen()) as gauge:
+            for result in plain_loop(report.files):
+                results.append(result)
+                gauge.move(len(results), len(report.files))
+    except KeyboardInterrupt:
+        click.echo(f"the plain loop was stopped; the agents found {report}")
+        ctx.exit(ExitCode.CLEAN)
+    return results, time.perf_counter() - began
+
+
+def _heading(plan: Plan, name: str) -> str:
+    where = "" if plan.directory is None else f" --directory {shlex.quote(str(plan.directory))}"
+    lines = [
+        f"{counted(plan.agents, 'agent')} read {visible(plan.folder, PATH_LIMIT)}",
+        f"each may crash {', '.join(MOMENTS)}: --crash {plan.crash:g} --seed {plan.seed}" * (plan.crash > 0),
+        f"to look at them, type in another terminal:  {visible(f'otpy tree {name} --watch{where}', PATH_LIMIT)}",
+    ]
+    return "\n".join(line for line in lines if line) + "\n"

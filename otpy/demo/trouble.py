@@ -1,0 +1,54 @@
+"""Crashes on purpose, drawn from a seed: the same claim meets the same fate in every run."""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+
+import otpy
+
+__all__ = ["AFTER", "BEFORE", "MOMENTS", "WHILE", "CrashOnPurpose", "Trouble", "mute"]
+
+MOMENTS = BEFORE, WHILE, AFTER = "before reading", "while reading", "after sending"
+"""The moments at which an agent may crash; each is drawn by itself."""
+
+
+class CrashOnPurpose(Exception):  # noqa: N818 - it is what the demo is about, and nobody's error
+    """Ends an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What agents meet with on their way."""
+
+    crash: float = 0.0
+    """The probability of a crash at each of the three moments of a claim."""
+    seed: int = 0
+    """Other seeds, other crashes."""
+    pause: float = 0.0
+    """Seconds before each file, for people who want to look at the tree."""
+
+    def wait(self) -> None:
+        """Pause."""
+        if self.pause:
+            otpy.sleep(self.pause)
+
+    def strike(self, token: int, moment: str) -> None:
+        """Raise CrashOnPurpose if this claim is to crash at this moment.
+
+        The draw depends on seed, token and moment alone, not on which thread comes first. So how often agents crash in
+        a whole run is the same each time, although who reads what is not.
+        """
+        if self.crash and random.Random(f"{self.seed}/{token}/{moment}").random() < self.crash:
+            raise CrashOnPurpose(moment)
+
+
+def mute() -> None:
+    """Keep what crashes on purpose bring about out of the log, for the rest of this process; all else stays in it."""
+    logging.getLogger("otpy").addFilter(_has_another_cause)
+
+
+def _has_another_cause(record: logging.LogRecord) -> bool:
+    reason = getattr(getattr(record, "otpy", None), "reason", None)
+    return CrashOnPurpose.__name__ not in str(reason)  # a supervisor that gives up names the reason of the last crash
