@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.runtime.caller import Caller
+    from otpy.runtime.links import ExitSignal
 
 __all__ = ["AdoptedActor"]
 
@@ -24,10 +25,12 @@ class AdoptedActor(Actor):
 
     Differs from pykka: it never enters pykka's registry; `__init__` and `on_start` run in its own thread and their
     failure is the start's; an exception while it answers `ask` reaches the asker and then ends the actor, whose
-    supervisor starts it again; a SystemExit ends this actor and no other.
+    supervisor starts it again; a SystemExit ends this actor and no other. Told to stop by its supervisor, it ends as by
+    pykka's own `stop`: after the messages it already has, with `on_stop`.
     """
 
     place: ClassVar[str] = "thread"
+    trap_exit = True
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Make the pykka actor with otpy's inbox and ref in the place of its own, then start it."""
@@ -35,16 +38,16 @@ class AdoptedActor(Actor):
         ref = self.ref
         guarded = type(cls.__name__, (cls,), {"_create_actor_inbox": staticmethod(lambda: ref.actor_inbox)})
         guarded.__module__, guarded.__qualname__ = cls.__module__, cls.__qualname__
-        self._pykka: Any = guarded(*rest, **kwargs)
-        self._pykka._actor_ref = ref  # noqa: SLF001 - so that it hands out otpy's ref
+        self.adopted: Any = guarded(*rest, **kwargs)  # pykka's proxies look at it, too
+        self.adopted._actor_ref = ref  # noqa: SLF001 - so that it hands out otpy's ref
         self._failed = False
-        self._pykka.on_start()
+        self.adopted.on_start()
         return None
 
     @property
-    def kind(self) -> str:
+    def otpy_kind(self) -> str:
         """The pykka class's name, for the tree."""
-        return type(self._pykka).__name__
+        return type(self.adopted).__name__
 
     def on_info(self, message: Any) -> object:
         """Handle what came by `tell`."""
@@ -64,24 +67,23 @@ class AdoptedActor(Actor):
                 caller.refuse(error)
             raise
 
-    def terminate(self, reason: Reason) -> None:
-        """End as pykka actors do."""
-        self._pykka.actor_stopped.set()
-        if not self._failed:
-            self._pykka.on_stop()
+    def on_exit_signal(self, signal: ExitSignal) -> object:
+        """End, as an actor that does not trap exits, but not in the middle; pykka's actors know no exit signals."""
+        is_ignored = isinstance(signal.reason, Normal) and signal.sender is not self.ref.parent
+        return None if is_ignored else Stop(signal.reason)
 
-    def __getattr__(self, name: str) -> Any:
-        """Let pykka's proxies see the attributes of the adopted actor."""
-        if name == "_pykka":
-            raise AttributeError(name)
-        return getattr(self._pykka, name)
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - pykka's hooks take none
+        """End as pykka actors do."""
+        self.adopted.actor_stopped.set()
+        if not self._failed:
+            self.adopted.on_stop()
 
     def _handle(self, message: object) -> Any:
         try:
-            return self._pykka._handle_receive(message)  # noqa: SLF001 - pykka's own dispatch, proxies included
+            return self.adopted._handle_receive(message)  # noqa: SLF001 - pykka's own dispatch, proxies included
         except BaseException:
             self._failed = True
-            self._pykka.on_failure(*sys.exc_info())
+            self.adopted.on_failure(*sys.exc_info())
             raise
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
 
-__all__ = ["ChildCounts", "ChildInfo", "ChildTable", "Entry"]
+__all__ = ["WORKER_SHUTDOWN", "ChildCounts", "ChildInfo", "ChildTable", "Entry", "info_of"]
 
 WORKER_SHUTDOWN = 5.0
 """Seconds a worker gets to end. OTP: 5000 ms."""
@@ -22,7 +22,7 @@ WORKER_SHUTDOWN = 5.0
 class Entry:
     """One child. Only its supervisor's turns write it; the inspector reads it at any time."""
 
-    __slots__ = ("cls", "last_exit", "ref", "restarting", "restarts", "spec")
+    __slots__ = ("cls", "last_exit", "ref", "restarting", "spec", "starts")
 
     def __init__(self, spec: ChildSpec, cls: type[Actor]) -> None:
         """A child that has not been started."""
@@ -30,12 +30,17 @@ class Entry:
         self.cls = cls
         self.ref: Ref[Any] | None = None
         self.restarting = False
-        self.restarts = 0
+        self.starts = 0
         self.last_exit: Reason | None = None
 
     @property
+    def restarts(self) -> int:
+        """How often it was started again; attempts that failed are not counted."""
+        return max(0, self.starts - 1)
+
+    @property
     def shutdown(self) -> float:
-        """Seconds it gets to end; 0 below zero never happens, a brutal kill is -1."""
+        """Seconds it gets to end; a brutal kill is -1."""
         own = self.spec.options.shutdown
         if own is None:
             return INFINITY if self.cls.is_supervisor else WORKER_SHUTDOWN

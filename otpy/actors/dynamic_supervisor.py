@@ -5,21 +5,21 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from otpy.actors.children import ChildCounts, ChildInfo, Entry
-from otpy.actors.flow import Flow, operation
+from otpy.actors.declared import Plan, check_child
+from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
-from otpy.core.reason import Normal, Reason, Shutdown
-from otpy.core.spec import ChildSpec, check_spec, child
+from otpy.core.reason import Reason, Shutdown, is_clean
+from otpy.core.spec import ChildSpec, child
 from otpy.core.strategy import verdict
 from otpy.errors import ChildNotFoundError, MaxChildrenError, OtpyError, SpecError, StartError
-from otpy.runtime.mailbox import put
-from otpy.runtime.spawn import actor_class
+from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from otpy.runtime.ref import Ref
+    from otpy.actors.children import ChildCounts, ChildInfo, Entry
+    from otpy.core.strategy import Strategy
 
 __all__ = ["DynamicSupervisor", "dynamic"]
 
@@ -32,11 +32,18 @@ class DynamicSupervisor(Keeper):
     """
 
     names_children: ClassVar[bool] = False
+    strategy: ClassVar[Strategy] = "one_for_one"
+    """It knows no other."""
     max_children: int | None = None
     """How many there may be, those being restarted included; None means no limit."""
 
-    _template: ChildSpec | None
+    _template: ChildSpec | None = None
     _idents: Iterator[int]
+
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Begin to count, then as all supervisors."""
+        self._idents = count(1)
+        return super().boot(args, kwargs)
 
     def init(
         self,
@@ -48,18 +55,35 @@ class DynamicSupervisor(Keeper):
     ) -> object:
         """Take what `otpy.dynamic` was given."""
         self._template = template
-        self._idents = count(1)
         self.max_children = self.max_children if max_children is None else max_children
         self.max_restarts = self.max_restarts if max_restarts is None else max_restarts
         self.max_seconds = self.max_seconds if max_seconds is None else max_seconds
         return None
 
-    def check_flags(self) -> None:
-        """Refuse flags that cannot work, before anything starts."""
-        super().check_flags()
+    def check_flags(self, path: str) -> None:
+        """Refuse flags that cannot work, before anything starts. Raises SpecError."""
+        super().check_flags(path)
+        if self.strategy != "one_for_one" or getattr(self, "auto_shutdown", "never") != "never":
+            raise SpecError(
+                path, "a dynamic supervisor is one_for_one without auto_shutdown; otpy.Supervisor knows others"
+            )
+        if hasattr(self, "children"):
+            raise SpecError(
+                path, "a dynamic supervisor declares no children; derive from otpy.Supervisor, or start_child"
+            )
         limit = self.max_children
         if limit is not None and (type(limit) is not int or limit < 0):
-            raise SpecError(self.ref.path, f"max_children={limit!r}: a whole number >= 0, or None")
+            raise SpecError(path, f"max_children={limit!r}: a whole number >= 0, or None")
+        if self._template is not None:
+            check_child(path, self._template)
+
+    @classmethod
+    def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:  # noqa: ARG003 - as Keeper's
+        """Refuse what `otpy.dynamic` was given. Raises SpecError."""
+        if cls.init is DynamicSupervisor.init:
+            plan: DynamicSupervisor = cls.make(Plan(path))
+            plan.init(*spec.args, **spec.kwargs)  # type: ignore[arg-type]  # `dynamic` made them
+            plan.check_flags(path)
 
     @operation
     def start_child(self, spec: ChildSpec) -> Flow[Ref[Any] | None]:
@@ -72,47 +96,55 @@ class DynamicSupervisor(Keeper):
 
         Elixir: DynamicSupervisor.start_child/2.
         """
-        return (yield from self._start(spec))
+        return (yield from self._start(check_child(self._path, spec)))
 
     @operation
-    def start_children(self, specs: Sequence[ChildSpec]) -> Flow[list[Ref[Any] | StartError | None]]:
-        """Start many children with one message; a StartError stands in the place of each that did not start."""
-        results: list[Ref[Any] | StartError | None] = []
-        for spec in specs:
+    def start_with(self, *args: Any, **kwargs: Any) -> Flow[Ref[Any] | None]:  # Any: the template's own arguments
+        """Start a child of what `otpy.dynamic` named; these arguments come after those given there.
+
+        Raises:
+            SpecError: `otpy.dynamic` named nothing.
+            MaxChildrenError: there are `max_children`.
+            StartError: it did not start; nothing is kept.
+
+        OTP: supervisor:start_child/2 of a `simple_one_for_one` supervisor.
+        """
+        own = self._template
+        if own is None:
+            raise SpecError(self._path, "it has no class of its own; use start_child(spec) or otpy.dynamic(Class)")
+        own_kwargs = own.kwargs | kwargs if kwargs else own.kwargs
+        spec = ChildSpec(own.id, own.start, (*own.args, *args), own_kwargs, own.name, own.options)
+        return (yield from self._start(check_child(self._path, spec)))
+
+    @operation
+    def start_children(self, specs: Sequence[ChildSpec]) -> Flow[list[Ref[Any] | StartError | MaxChildrenError | None]]:
+        """Start many children with one message; the error stands in the place of each that did not start.
+
+        Raises:
+            SpecError: one of the specs cannot be used; nothing was started.
+        """
+        if not isinstance(specs, list | tuple):
+            raise SpecError(self._path, f"start_children takes a list of child specs, got {type(specs).__name__}")
+        path = self._path
+        entries = [check_child(path, spec) for spec in specs]
+        results: list[Ref[Any] | StartError | MaxChildrenError | None] = []
+        for entry in entries:
             try:
-                results.append((yield from self._start(spec)))
-            except StartError as error:
+                results.append((yield from self._start(entry)))
+            except (StartError, MaxChildrenError) as error:
                 results.append(error)
         return results
 
     @operation
-    def start(self, *args: Any, **kwargs: Any) -> Flow[Ref[Any] | None]:  # Any: the template's own arguments
-        """Start a child of the class that `otpy.dynamic` named; these arguments come after those given there."""
-        template = self._template
-        if template is None:
-            raise SpecError(self.ref.path, "it has no class of its own; use start_child(spec) or otpy.dynamic(Class)")
-        spec = ChildSpec(
-            template.id,
-            template.start,
-            (*template.args, *args),
-            template.kwargs | kwargs if kwargs else template.kwargs,
-            None,
-            template.options,
-        )
-        return (yield from self._start(spec))
-
-    @operation
     def terminate_child(self, ref: Ref[Any]) -> Flow[None]:
-        """Stop one child and forget it.
+        """Stop one child and forget it; also ends its restart attempts.
 
         Raises:
             ChildNotFoundError: it is no living child of this supervisor.
 
         Elixir: DynamicSupervisor.terminate_child/2.
         """
-        entry = self._table.by_id.get(ref.id)
-        if entry is None or (entry.ref is not ref and not entry.restarting):
-            raise ChildNotFoundError(self.ref.path, ref.path, "it has ended, or belongs to another supervisor")
+        entry = self._entry_with(ref)
         entry.restarting = False
         yield from self.stop_entry(entry)
         self._table.remove(ref.id)
@@ -125,9 +157,7 @@ class DynamicSupervisor(Keeper):
             ChildNotFoundError: it is no living child of this supervisor.
             StartError: it did not start again; it is forgotten.
         """
-        entry = self._table.holding(ref)
-        if entry is None:
-            raise ChildNotFoundError(self.ref.path, ref.path, "it has ended, or belongs to another supervisor")
+        entry = self._entry_with(ref)
         yield from self.stop_entry(entry)
         error = yield from self.start_entry(ref.id, entry)
         if error is not None or entry.ref is None:
@@ -136,32 +166,39 @@ class DynamicSupervisor(Keeper):
             raise error
         return entry.ref
 
-    @operation
+    @query
     def which_children(self) -> list[ChildInfo]:
         """All children, last started first. Elixir: DynamicSupervisor.which_children/1."""
         return self._table.infos()
 
-    @operation
+    @query
     def count_children(self) -> ChildCounts:
         """How many children of each kind there are. Elixir: DynamicSupervisor.count_children/1."""
         return self._table.counts()
 
-    def _start(self, spec: ChildSpec) -> Flow[Ref[Any] | None]:
-        check_spec(self._path, spec)
+    def _entry_with(self, ref: Ref[Any]) -> Entry:
+        """The child whose process this is, or was, while its restart is being tried. Raises ChildNotFoundError."""
+        if not isinstance(ref, Ref):
+            raise ChildNotFoundError(self._path, ref, "a dynamic supervisor knows its children by their refs")
+        entry = self._table.by_id.get(ref.id) if ref.parent is self.ref else None
+        if entry is None or (entry.ref is not ref and not entry.restarting):
+            raise ChildNotFoundError(self._path, ref.path, "it has ended, or belongs to another supervisor")
+        return entry
+
+    def _start(self, entry: Entry) -> Flow[Ref[Any] | None]:
         if self.max_children is not None and len(self._table) >= self.max_children:
-            raise MaxChildrenError(self.ref.path, self.max_children)
+            raise MaxChildrenError(self._path, self.max_children)
         ident = next(self._idents)
-        entry = Entry(spec, actor_class(self._path, spec.start))
         self._table.add(ident, entry)
         try:
             error = yield from self.start_entry(ident, entry)
+            if error is not None:
+                raise error
         except OtpyError:
             self._table.remove(ident)
             raise
-        if error is not None or entry.ref is None:
+        if entry.ref is None:
             self._table.remove(ident)
-        if error is not None:
-            raise error
         return entry.ref
 
     def child_ended(self, ref: Ref[Any], reason: Reason) -> Flow[Stop | None]:
@@ -170,34 +207,26 @@ class DynamicSupervisor(Keeper):
         if entry is None:
             return None
         entry.ref, entry.last_exit = None, reason
-        restart = verdict(entry.spec.options.restart, reason) == "restart"
-        if restart or not isinstance(reason, Normal | Shutdown):
+        restarts = verdict(entry.spec.options.restart, reason) == "restart"
+        if restarts or not is_clean(reason):
             self.report_terminated(ref.id, reason)
-        if not restart:
+        yield from self.await_orphans(ref)
+        if not restarts:
             self._table.remove(ref.id)
             return None
-        return (yield from self._restart(ref.id, entry, reason))
+        return (yield from self.restart(ref.id, entry, reason))
 
-    def _restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
+    def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
+        """Start a child again, or give up."""
         limit = self.admit_restart(ident, reason)
         if limit is not None:
             return (yield from self.end_all(Shutdown(limit)))
-        entry.restarts += 1
         error = yield from self.start_entry(ident, entry)
         if error is not None:
-            self.report_start_failed(ident, error)
-            entry.restarting = True
-            put(self.ref, (deliver_retry, ident, error.reason))
+            self.retry_later(ident, entry, error)
         elif entry.ref is None:
             self._table.remove(ident)
         return None
-
-    def try_again(self, ident: int, reason: Reason) -> Flow[Stop | None]:
-        """Try a failed restart again, unless somebody ended the attempts."""
-        entry = self._table.by_id.get(ident)
-        if entry is None or not entry.restarting:
-            return None
-        return (yield from self._restart(ident, entry, reason))
 
     def end_all(self, reason: Reason) -> Flow[Stop]:
         """Stop all children at once, then end."""
@@ -205,13 +234,8 @@ class DynamicSupervisor(Keeper):
         return Stop(reason)
 
 
-def deliver_retry(actor: DynamicSupervisor, ident: int, reason: Reason) -> object:
-    """Hand over the reminder that a restart has failed."""
-    return actor.submit(DynamicSupervisor.try_again, ident, reason)
-
-
 def dynamic(
-    start: Callable[..., Any] | None = None,  # Any: arguments come with each start
+    start: Callable[..., Any] | ChildSpec | None = None,  # Any: arguments come with each start
     /,
     *args: Any,
     max_children: int | None = None,
@@ -222,14 +246,21 @@ def dynamic(
     """Declare a dynamic supervisor as a child.
 
     Args:
-        start: what `DynamicSupervisor.start(*args)` starts; specs given to `start_child` need none.
+        start: what `DynamicSupervisor.start_with(*args)` starts, a class, a function or a child spec with options;
+            specs given to `start_child` need none.
         *args: come before the arguments of each start.
         max_children: how many there may be; None means no limit.
         max_restarts: restarts it bears within `max_seconds`.
         max_seconds: the window, in seconds.
         **kwargs: keyword arguments of each start.
     """
-    template = None if start is None else child(start, *args, **kwargs)
+    template = None if start is None else _template(start, args, kwargs)
     options = {"max_children": max_children, "max_restarts": max_restarts, "max_seconds": max_seconds}
     ident = "dynamic" if template is None else f"{template.id}-supervisor"
     return ChildSpec(ident, DynamicSupervisor, (template,), dict(options))
+
+
+def _template(start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ChildSpec:
+    if isinstance(start, ChildSpec):
+        return ChildSpec(start.id, start.start, (*start.args, *args), start.kwargs | kwargs, start.name, start.options)
+    return child(start, *args, **kwargs)

@@ -1,7 +1,7 @@
 """Actors whose procedures wait without keeping a thread: a flow is a generator that yields what it waits for.
 
 While a flow waits, requests and exits queue behind it, as in OTP, where the process itself would be blocked. Only its
-own answers (a child's start, an end, a deadline) reach it, and only a kill interrupts it.
+own answers (a child's start, an end) reach it, and only a kill interrupts it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from otpy.core.decision import Decision, NoReply, Stop
 from otpy.errors import OtpyError
 from otpy.runtime.actor import Actor
 from otpy.runtime.request import Call, call
+from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
     from otpy.runtime.ref import Ref
 
-__all__ = ["Edge", "Flow", "Flowing", "Wait", "deliver_answer", "operation"]
+__all__ = ["Flow", "Flowing", "Wait", "deliver_answer", "operation", "query"]
 
 S = TypeVar("S", bound="Flowing")
 P = ParamSpec("P")
@@ -32,37 +33,52 @@ Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], "Caller | None"
 
 
 class Wait:
-    """What a flow waits for; answers to another wait are late and dropped."""
+    """What a flow waits for; answers to another wait are late and dropped.
 
-    __slots__ = ("targets",)
+    It also stands in `ref.waiting`, and so tells the detection of circles whom the actor waits for, although none of
+    its threads does.
+    """
 
-    def __init__(self, *targets: Ref[Any]) -> None:
-        """Name the actors on whom it depends, for the detection of circles."""
-        self.targets = set(targets)
+    __slots__ = ("first", "left")
 
+    deferred = False
+    claim = (True,)
 
-Flow = Generator[Wait, Any, R]
+    def __init__(self, first: Ref[Any] | None = None) -> None:
+        """Name the one on whom it depends, or `add` several."""
+        self.first = first
+        self.left: set[Ref[Any]] = _NOBODY
 
+    def add(self, ref: Ref[Any]) -> None:
+        """Wait for one more to end; the flow takes it out of `left` when it has."""
+        if self.left is _NOBODY:
+            self.left = set()
+        self.left.add(ref)
+        self.first = ref
 
-class Edge:
-    """Says to the detection of circles that an actor waits for another although none of its threads does."""
-
-    __slots__ = ("claim", "deferred", "target")
-
-    def __init__(self, target: Ref[Any]) -> None:
-        """It waits for this one."""
-        self.target = target
-        self.deferred = False
-        self.claim = (True,)
+    @property
+    def target(self) -> Ref[Any] | None:
+        """Whom it waits for; of several the one that asks, for its call would close a circle."""
+        asking = here().ref
+        return asking if asking in self.left else self.first
 
     def interrupt(self, reason: object) -> None:
         """No thread waits here."""
+
+
+_NOBODY: set[Any] = set()
+Flow = Generator[Wait, Any, R]
 
 
 class Flowing(Actor):
     """An actor that runs one flow at a time and queues the rest."""
 
     trap_exit = True
+
+    _flow: Generator[Wait, Any, Any] | None
+    _wait: Wait | None
+    _job: Job | None
+    _backlog: deque[Job]
 
     @classmethod
     def make(cls, ref: Any) -> Any:  # Any: as Actor.make
@@ -73,11 +89,6 @@ class Flowing(Actor):
         actor._job = None  # noqa: SLF001
         actor._backlog = deque()  # noqa: SLF001
         return actor
-
-    _flow: Generator[Wait, Any, Any] | None
-    _wait: Wait | None
-    _job: Job | None
-    _backlog: deque[Job]
 
     def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> object:
         """Run a flow now, or after those before it; returns what the handler is to return."""
@@ -95,19 +106,31 @@ class Flowing(Actor):
         self._job = job
         try:
             outcome = function(self, *args, **kwargs)
-            if outcome.__class__ is GeneratorType:
-                self._flow = outcome
-                return self._resume(None)
-        except OtpyError as error:
+        except TypeError as error:  # wrong arguments: nothing has been done yet
             if caller is None:
                 raise
-            caller.refuse(error)
+            caller.refuse(error.with_traceback(None))
             return NoReply()
-        return outcome
+        except OtpyError as error:
+            return self._refuse(caller, error)
+        if outcome.__class__ is not GeneratorType:
+            return outcome
+        self._flow = outcome
+        try:
+            return self._resume(None)
+        except OtpyError as error:
+            return self._refuse(caller, error)
+
+    def _refuse(self, caller: Caller | None, error: OtpyError) -> Decision:
+        if caller is None:
+            raise error
+        caller.refuse(error.with_traceback(None))  # the way through here says nothing, and would keep it all alive
+        return NoReply()
 
     def _resume(self, value: object) -> object:
         """Go on with the flow; returns its outcome, or that it waits again."""
         assert self._flow is not None  # noqa: S101 - only called while there is one
+        self.ref.waiting = None
         try:
             self._wait = self._flow.send(value)
         except StopIteration as done:
@@ -116,8 +139,6 @@ class Flowing(Actor):
         except BaseException:
             self._end_flow()
             raise
-        if self._wait.targets:
-            self.ref.waiting = Edge(next(iter(self._wait.targets)))
         return _WAITING
 
     def _end_flow(self) -> None:
@@ -133,22 +154,17 @@ class Flowing(Actor):
         try:
             outcome = self._resume(value)
         except OtpyError as error:
-            if job[3] is None:
-                raise
-            job[3].refuse(error)
-            outcome = None
+            outcome = self._refuse(job[3], error)
         else:
-            if outcome is _WAITING:
-                return None
-            if isinstance(outcome, Stop):
-                return outcome
+            if outcome is _WAITING or isinstance(outcome, Stop):
+                return None if outcome is _WAITING else outcome
             if job[3] is not None and not isinstance(outcome, Decision):
                 job[3].reply(outcome)
-        return self.after_flow(outcome) or self._run_backlog()
+        self.after_flow()
+        return self._run_backlog()
 
-    def after_flow(self, outcome: object) -> Decision | None:  # noqa: ARG002 - for supervisors
-        """Look at the outcome of a flow that had to wait; a decision ends the actor."""
-        return None
+    def after_flow(self) -> None:
+        """Look after what a flow that had to wait has done; for supervisors."""
 
     def _run_backlog(self) -> object:
         while self._backlog and self._flow is None:
@@ -169,11 +185,19 @@ def deliver_answer(actor: Flowing, wait: Wait, value: object) -> object:
     return actor.answer(wait, value)
 
 
-def operation(function: Callable[Concatenate[S, P], Flow[R] | R]) -> Call[S, P, R]:
+def operation(function: Callable[Concatenate[S, P], Flow[R]]) -> Call[S, P, R]:
     """Make a method a call that runs as a flow: it may wait without blocking a thread, others queue behind it."""
+    return typed("Call[S, P, R]", _queued(function))
 
+
+def query(function: Callable[Concatenate[S, P], R]) -> Call[S, P, R]:
+    """Make a method a call that waits for nothing, and yet queues behind a flow that does."""
+    return typed("Call[S, P, R]", _queued(function))
+
+
+def _queued(function: Callable[..., Any]) -> Any:  # Any: `operation` and `query` know the type
     @wraps(function)
-    def run(self: S, *args: P.args, **kwargs: P.kwargs) -> object:
+    def run(self: Flowing, *args: Any, **kwargs: Any) -> object:
         return self.submit(function, *args, **kwargs)
 
-    return typed("Call[S, P, R]", call(run))
+    return call(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Continue, Stop
@@ -28,6 +29,7 @@ class FunctionActor(Actor):
     """
 
     place: ClassVar[str] = "thread"
+    stops_by_signal: ClassVar[bool] = True
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Take the function; it runs when the starter was released."""
@@ -36,18 +38,16 @@ class FunctionActor(Actor):
         return Continue()
 
     @property
-    def kind(self) -> str:
+    def otpy_kind(self) -> str:
         """The function's name, for the tree."""
         return str(getattr(self._function, "__qualname__", type(self._function).__name__))
 
     def handle_continue(self, _: object) -> object:
         """Run the function."""
         self.ref.current = "run"
-        function = self._function
-        if inspect.iscoroutinefunction(function):
-            asyncio.run(self._guard(function(*self._args, **self._kwargs)))
-        else:
-            function(*self._args, **self._kwargs)
+        result = self._function(*self._args, **self._kwargs)
+        if inspect.iscoroutine(result):
+            asyncio.run(self._guard(result))
         checkpoint()
         return Stop()
 
@@ -78,7 +78,8 @@ class _Running:
         self._task = task
 
     def interrupt(self, reason: Reason) -> None:  # noqa: ARG002 - the same for every reason
-        self._loop.call_soon_threadsafe(self._task.cancel)
+        with suppress(RuntimeError):  # it has just ended, and closed its loop
+            self._loop.call_soon_threadsafe(self._task.cancel)
 
 
 def _adapt(start: Callable[..., Any]) -> type[Actor] | None:

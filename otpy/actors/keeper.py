@@ -7,24 +7,26 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from otpy.actors.children import ChildTable, Entry
-from otpy.actors.flow import Edge, Flow, Flowing, Wait, deliver_answer
-from otpy.core.decision import Stop
+from otpy.actors.children import WORKER_SHUTDOWN, ChildTable, Entry
+from otpy.actors.flow import Flow, Flowing, Wait, deliver_answer
+from otpy.core.decision import Fail, Ignore, NoReply, Stop
 from otpy.core.intensity import Window, admit
-from otpy.core.reason import Killed, Normal, Reason, RestartLimit, Shutdown
+from otpy.core.reason import BadReturn, Crashed, Killed, Normal, Reason, RestartLimit, Shutdown
 from otpy.core.suggest import did_you_mean
-from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError
+from otpy.core.text import safe_repr
+from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
 from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, ChildUnstopped, RestartLimitReached
-from otpy.runtime.lifecycle import begin, begin_inline, exit_signal, kill
+from otpy.runtime.lifecycle import begin, begin_inline, exit_signal, expire_start, kill, shut_idle
 from otpy.runtime.links import Down, ExitSignal, Monitor, drop_link, watch
 from otpy.runtime.mailbox import put
 from otpy.runtime.spawn import new_ref, start_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.caller import Caller
     from otpy.runtime.ref import Ref
-    from otpy.runtime.timers import Timer
 
 __all__ = ["Keeper"]
 
@@ -38,31 +40,48 @@ class Keeper(Flowing):
     max_restarts: int = 3
     """Restarts it bears within `max_seconds`; one more and it gives up. As in Elixir; OTP's own default is 1."""
     max_seconds: float = 5.0
-    """The window in which restarts are counted, in seconds."""
+    """The window in which restarts are counted, in seconds. The time children take to start and stop passes in it, so
+    one that takes longer than this to crash, stop and start again is never restarted too often."""
 
     _table: ChildTable
     _stamps: tuple[float, ...]
+    _stops: dict[Monitor, Wait]
+    _me: Ref[Any]
+    _path: str
+    _inline: Wait
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Run the user's `init`, check the flags, then start the children."""
+        """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
         self._table = ChildTable()
         self._stamps = ()
+        self._stops = {}
         self._me = self.ref
         self._path = self.ref.path
-        self._edge = Edge(self.ref)
-        self._stops: dict[Monitor, Wait] = {}
-        decision = self.init(*args, **kwargs)
-        if decision is not None:
-            return decision
-        self.check_flags()
-        return self.start_children_in_order()
+        self._inline = Wait()
+        if self._own_init:
+            type(self).__init__(self)
+        match self.init(*args, **kwargs):
+            case None:
+                pass
+            case (Ignore() | Stop() | Fail()) as decision:
+                return decision
+            case other:
+                return Stop(BadReturn(safe_repr(other)))
+        try:
+            self.check_flags(self._path)
+            return self.start_children_in_order()
+        except SpecError as error:
+            return Fail(Crashed.of(error))  # a mistake in a declaration is no crash: only its starter hears of it
 
     def start_children_in_order(self) -> object:
         """Start what is declared; a dynamic supervisor declares nothing."""
         return None
 
     def init(self, *args: Any, **kwargs: Any) -> object:
-        """Override to take arguments; runs before the children are declared. Returns None or a decision."""
+        """Override to take arguments; runs before the children are declared.
+
+        Returns None, `Ignore()`, `Stop(reason)` or `Fail(reason)`.
+        """
         if args or kwargs:
             text = f"{type(self).__name__}.init takes no arguments"
             raise TypeError(text)
@@ -71,14 +90,19 @@ class Keeper(Flowing):
     def terminate(self, reason: Reason) -> None:
         """Override to run code after all children have ended."""
 
-    def check_flags(self) -> None:
-        """Refuse flags that cannot work, before anything starts."""
-        path = self.ref.path
+    def check_flags(self, path: str) -> None:
+        """Refuse flags that cannot work, before anything starts. Raises SpecError."""
         if type(self.max_restarts) is not int or self.max_restarts < 0:
             raise SpecError(path, f"max_restarts={self.max_restarts!r}: a whole number >= 0")
         window = self.max_seconds
-        if isinstance(window, bool) or not isinstance(window, int | float) or not window > 0 or math.isnan(window):
+        if isinstance(window, bool) or not isinstance(window, int | float) or not window > 0:
             raise SpecError(path, f"max_seconds={window!r}: seconds > 0")
+        if not self.trap_exit:
+            raise SpecError(path, "trap_exit=False: a supervisor must hear of its children's ends")
+
+    @classmethod
+    def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:
+        """Refuse what a supervisor that does not run yet declares, as far as it can be known. Raises SpecError."""
 
     def otpy_children(self) -> ChildTable:
         """The table, for the inspector."""
@@ -86,24 +110,26 @@ class Keeper(Flowing):
 
     def entry_of(self, child_id: str) -> Entry:
         """A child by its id. Raises ChildNotFoundError, which names those that exist."""
-        entry = self._table.by_id.get(child_id)
+        entry = self._table.by_id.get(child_id) if isinstance(child_id, str) else None
         if entry is None:
-            hint = did_you_mean(str(child_id), map(str, list(self._table.by_id)[:50])) if len(self._table) else "none"
-            raise ChildNotFoundError(self.ref.path, child_id, hint)
+            known = [str(ident) for ident in list(self._table.by_id)[:50]]
+            raise ChildNotFoundError(
+                self._path, child_id, did_you_mean(str(child_id), known) if known else "it has none"
+            )
         return entry
 
     # Starting.
 
     def start_entry(self, ident: str | int, entry: Entry) -> Flow[StartError | None]:
-        """Start one child; returns why it did not start. `Ignore` is no failure: it leaves the child without process."""
+        """Start one child; returns why it did not start. An `Ignore` is no failure and leaves it without a process."""
         me = self._me
         system = me.system
         cls = entry.cls
         spec = entry.spec
         try:
             ref = new_ref(system, cls, spec, ident, me)
-        except StartError as error:
-            return error
+        except StartError as refusal:
+            return refusal
         entry.ref = ref
         entry.restarting = False
         args, kwargs = start_arguments(cls, spec)
@@ -111,88 +137,142 @@ class Keeper(Flowing):
         failure: StartError | None
         if timeout is None and not cls.is_supervisor and ref.home is system.pool:
             # Nobody could say that it takes too long, so it may as well run here; that saves two changes of actors.
-            self._edge.target = ref
-            me.waiting = self._edge
+            wait = self._inline
+            wait.first = ref
+            me.waiting = wait  # its call to this supervisor is refused at once
             failure = begin_inline(ref, args, kwargs)
             me.waiting = None
         else:
-            wait = Wait(ref)
-            begin(ref, args, kwargs, partial(self._tell, wait))
-            if timeout is not None:
-                system.expire_start_after(ref, timeout)
-            failure = yield wait
+            failure = yield from self._handshake(ref, args, kwargs, timeout)
         if failure is not None:
             entry.ref = None
+            yield from self.await_orphans(ref)
             return None if isinstance(failure, IgnoredError) else failure
+        starts = entry.starts = entry.starts + 1
         if system.events.wants(ChildStarted, logging.DEBUG):
-            system.events.emit(ChildStarted(path=f"{self._path}/{ident}", restarts=entry.restarts))
+            system.events.emit(ChildStarted(path=f"{self._path}/{ident}", restarts=starts - 1))
         return None
+
+    def _handshake(
+        self, ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], timeout: float | None
+    ) -> Flow[StartError | None]:
+        """Have a child start in a turn of its own, and wait for it."""
+        wait = self._me.waiting = Wait(ref)
+        begin(ref, args, kwargs, partial(self._tell, wait))
+        timer = None if timeout is None else self.system.timers.after(timeout, expire_start, ref, timeout)
+        failure: StartError | None = yield wait
+        if timer is not None:
+            timer.cancel()
+        return failure
 
     def _tell(self, wait: Wait, outcome: object) -> None:
         put(self.ref, (deliver_answer, wait, outcome))
 
     def report_start_failed(self, ident: str | int, error: StartError) -> None:
         """Say that a child did not start."""
-        self.system.events.emit(ChildStartFailed(path=f"{self.ref.path}/{ident}", reason=error.reason))
+        self.system.events.emit(ChildStartFailed(path=f"{self._path}/{ident}", reason=error.reason))
 
     # Stopping.
 
     def stop_entry(self, entry: Entry) -> Flow[None]:
         """Stop one child, and wait until it has ended or its time is over and it was killed."""
-        yield from self.stop_together([entry])
+        if entry.ref is not None:
+            yield from self.stop_together((entry,))
 
     def stop_together(self, entries: Sequence[Entry]) -> Flow[None]:
         """Stop several children at once; each has its own time, all are told before the first is waited for."""
+        me = self._me
         wait = Wait()
-        timers: list[Timer] = []
-        deadlines: dict[float, list[Ref[Any]]] = {}
-        stopping = [(entry, entry.ref) for entry in entries if entry.ref is not None]
-        for entry, ref in stopping:
-            entry.ref = None
-            if not self._ask_to_end(entry, ref, wait):
-                deadlines.setdefault(entry.shutdown, []).append(ref)
-        for seconds, late in deadlines.items():
-            if seconds != math.inf:
-                timers.append(self.system.timers.after(seconds, self._tell, wait, late))
-        while wait.targets:
-            late = yield wait
-            for ref in late or ():
-                if ref in wait.targets:
-                    kill(ref)
+        told: list[tuple[Entry, Ref[Any]]] = []
+        late: dict[float, list[Ref[Any]]] = {}
+        for entry in entries:
+            ref = entry.ref
+            if ref is None:
+                continue
+            told.append((entry, ref))
+            seconds = entry.shutdown
+            if ref.reason is not None or (seconds >= 0 and shut_idle(ref, me)):
+                continue
+            if not self._has_ended(ref, seconds, wait):
+                late.setdefault(seconds, []).append(ref)
+        if late:
+            yield from self._until_ended(wait, late)
+        me.waiting = None
+        for entry, ref in told:
+            entry.ref, entry.last_exit = None, ref.reason
+            if ref.reason != _AS_TOLD:
+                self._check_end(entry, ref)
+            if ref.more is not None:
+                yield from self.await_orphans(ref)
+
+    def _has_ended(self, ref: Ref[Any], seconds: float, wait: Wait) -> bool:
+        """Tell a child to end; whether it has at once. Otherwise it stays among those waited for."""
+        me = self._me
+        wait.add(ref)
+        me.waiting = wait
+        if seconds >= 0:
+            drop_link(me, ref)  # after it was published as waited for: a kill finds it there, or still linked
+            exit_signal(ref, me, Shutdown())
+        if seconds <= 0:
+            kill(ref)
+        if ref.reason is None:  # looked at once: it may end at any moment
+            return False
+        wait.left.discard(ref)
+        return True
+
+    def _until_ended(self, wait: Wait, late: dict[float, list[Ref[Any]]]) -> Flow[None]:
+        """Wait for the ends of actors that were told to end; after so many seconds each they are killed."""
+        timers = [
+            # A timer of the system, not of this actor: it kills them also when this supervisor is killed meanwhile.
+            self.system.timers.after(seconds, _kill_all, refs)
+            for seconds, refs in late.items()
+            if seconds != math.inf
+        ]
+        for refs in late.values():
+            for ref in refs:  # a monitor tells of its end, for it may have unlinked itself
+                monitor = Monitor(ref, ref, self.ref)
+                self._stops[monitor] = wait
+                watch(monitor)
+        while wait.left:
+            yield wait
         for timer in timers:
             timer.cancel()
-        for entry, ref in stopping:
-            self._note_end(entry, ref)
 
-    def _ask_to_end(self, entry: Entry, ref: Ref[Any], wait: Wait) -> bool:
-        """Tell one child to end; True when it has ended already. A monitor waits for it: it may have unlinked itself."""
-        if ref.reason is None and entry.shutdown < 0:
-            kill(ref)
-        elif ref.reason is None:
-            drop_link(self.ref, ref)
-            exit_signal(ref, self.ref, Shutdown())
-        if ref.reason is not None:
-            return True
-        monitor = Monitor(ref, ref, self.ref)
-        self._stops[monitor] = wait
-        wait.targets.add(ref)
-        watch(monitor)
-        return False
-
-    def _note_end(self, entry: Entry, ref: Ref[Any]) -> None:
+    def _check_end(self, entry: Entry, ref: Ref[Any]) -> None:
         reason = ref.reason
         assert reason is not None  # noqa: S101 - it was waited for
-        entry.last_exit = reason
         if not _is_proper_end(entry, reason):
             self.system.events.emit(ChildUnstopped(path=ref.path, reason=reason))
+
+    def await_orphans(self, ref: Ref[Any]) -> Flow[None]:
+        """Wait until what a dead child has left behind is gone: only then are its names and its ports free again.
+
+        That is what it had started and is linked to it: the children of a supervisor that was killed, the helpers of a
+        worker. All of them were sent its exit reason; a worker that takes longer than `WORKER_SHUTDOWN` is killed. OTP
+        does not wait, and a restart may then meet a name that is still taken.
+        """
+        orphans = _orphans(ref)
+        while orphans:
+            wait = Wait()
+            late: dict[float, list[Ref[Any]]] = {}
+            for orphan in orphans:
+                if orphan.reason is None:
+                    wait.add(orphan)
+                    seconds = math.inf if orphan.actor_class.is_supervisor else WORKER_SHUTDOWN
+                    late.setdefault(seconds, []).append(orphan)
+            if late:
+                self._me.waiting = wait
+                yield from self._until_ended(wait, late)
+                self._me.waiting = None
+            orphans = [below for orphan in orphans for below in _orphans(orphan)]
 
     def on_down(self, down: Down) -> object:
         """Note the end of a child that was told to stop."""
         wait = self._stops.pop(down.monitor, None)
         if wait is None:
             return self.on_info(down)
-        wait.targets.discard(down.target)  # type: ignore[arg-type]  # these monitors watch refs
-        return self.answer(wait, ()) if not wait.targets else None
+        wait.left.discard(down.target)
+        return self.answer(wait, None) if not wait.left else None
 
     # Restarting.
 
@@ -202,7 +282,7 @@ class Keeper(Flowing):
         self._stamps, allowed = admit(window, self._stamps, self.system.clock.now())
         if allowed:
             return None
-        limit = RestartLimit(self.ref.path, str(ident), self.max_restarts, self.max_seconds, reason)
+        limit = RestartLimit(self._path, str(ident), self.max_restarts, self.max_seconds, reason)
         self.system.events.emit(
             RestartLimitReached(
                 path=limit.path,
@@ -216,13 +296,30 @@ class Keeper(Flowing):
 
     def report_terminated(self, ident: str | int, reason: Reason) -> None:
         """Say that a child ended by itself."""
-        self.system.events.emit(ChildTerminated(path=f"{self.ref.path}/{ident}", reason=reason))
+        self.system.events.emit(ChildTerminated(path=f"{self._path}/{ident}", reason=reason))
+
+    def retry_later(self, ident: str | int, entry: Entry, error: StartError) -> None:
+        """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
+        self.report_start_failed(ident, error)
+        entry.restarting = True
+        put(self.ref, (deliver_retry, ident, error.reason))
+
+    def try_again(self, ident: str | int, reason: Reason) -> Flow[Stop | None]:
+        """Try a failed restart again, unless somebody ended the attempts."""
+        entry = self._table.by_id.get(ident)
+        if entry is None or not entry.restarting:
+            return None
+        return (yield from self.restart(ident, entry, reason))
+
+    def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
+        """Start a child again, and those its end takes along; or give up."""
+        raise NotImplementedError
 
     # What arrives.
 
     def on_exit_signal(self, signal: ExitSignal) -> object:
         """The parent's exit ends it, a child's is acted on, all others are ignored. OTP: supervisor:handle_info/2."""
-        if signal.sender is self.ref.parent:
+        if signal.sender is self._me.parent:
             return self.submit(type(self).end_all, signal.reason)
         return self.submit(type(self).child_ended, signal.sender, signal.reason)
 
@@ -235,6 +332,12 @@ class Keeper(Flowing):
         self.unknown(message)
         return None
 
+    def on_request(self, message: Any, caller: Caller | None) -> object:
+        """Refuse raw requests; a supervisor has only those of its class."""
+        if caller is not None:
+            caller.refuse(UnknownRequestError(self._path, safe_repr(message), "a supervisor takes no raw requests"))
+        return NoReply()
+
     def end_all(self, reason: Reason) -> Flow[Stop]:
         """Stop all children, the last started first, then end."""
         for entry in reversed(self._table.entries()):
@@ -246,10 +349,26 @@ class Keeper(Flowing):
         raise NotImplementedError
 
 
+def deliver_retry(actor: Keeper, ident: str | int, reason: Reason) -> object:
+    """Hand over the reminder that a restart has failed."""
+    return actor.submit(Keeper.try_again, ident, reason)
+
+
+_AS_TOLD = Shutdown()
+
+
+def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
+    """What an actor left behind that is about to end."""
+    return () if ref.more is None else ref.more.orphans or ()
+
+
+def _kill_all(refs: Iterable[Ref[Any]]) -> None:
+    for ref in refs:
+        kill(ref)
+
+
 def _is_proper_end(entry: Entry, reason: Reason) -> bool:
-    """Whether a child that was told to stop ended as it should. OTP: supervisor:shutdown/1."""
+    """Whether a child that was told to stop, and did not end as told, ended well. OTP: supervisor:shutdown/1."""
     if entry.shutdown < 0:
         return isinstance(reason, Killed)
-    if isinstance(reason, Shutdown) and reason.detail is None:
-        return True
     return entry.spec.options.restart != "permanent" and isinstance(reason, Shutdown | Normal)

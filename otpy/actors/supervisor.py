@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.children import ChildCounts, ChildInfo, Entry, info_of
-from otpy.actors.flow import Flow, operation
+from otpy.actors.declared import Plan, check_child, check_children, check_names_free, declare
+from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
-from otpy.core.decision import Decision, Stop
-from otpy.core.reason import Exit, FailedChild, Reason, Shutdown
-from otpy.core.spec import ChildSpec, check_spec, check_specs
+from otpy.core.decision import Stop
+from otpy.core.reason import Exit, FailedChild, Reason, Shutdown, is_clean
 from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor, verdict
 from otpy.core.suggest import did_you_mean
-from otpy.errors import ChildStateError, NameTakenError, SpecError, StartError
+from otpy.errors import ChildStateError, NameTakenError, OtpyError, SpecError
 from otpy.runtime.lifecycle import PENDING, fail_start, started
-from otpy.runtime.mailbox import put
-from otpy.runtime.spawn import actor_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from otpy.core.spec import ChildSpec
     from otpy.runtime.ref import Ref
 
 __all__ = ["Supervisor"]
@@ -42,27 +41,53 @@ class Supervisor(Keeper):
     _settings: ClassVar[dict[str, Sequence[str]]] = {"strategy": STRATEGIES, "auto_shutdown": AUTO_SHUTDOWNS}
 
     def children(self) -> list[ChildSpec]:
-        """Override: declare the children, in start order. Called once for each incarnation, after `init`."""
+        """Override: declare the children, in start order. Called for each incarnation, after `init`.
+
+        It should do nothing but declare: where there is no `init`, a supervisor above calls it once more, on an object
+        that never runs, to check the whole tree before anything of it starts.
+        """
         return []
 
-    def check_flags(self) -> None:
-        """Refuse flags that cannot work, before anything starts."""
-        super().check_flags()
+    def check_flags(self, path: str) -> None:
+        """Refuse flags that cannot work, before anything starts. Raises SpecError."""
+        super().check_flags(path)
         for setting, known in self._settings.items():
             value = getattr(self, setting)
             if value not in known:
-                raise SpecError(self.ref.path, f"{setting}={value!r}: {did_you_mean(str(value), known)}")
+                raise SpecError(path, f"{setting}={value!r}: {did_you_mean(str(value), known)}")
+
+    @classmethod
+    def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:
+        """Refuse what it declares, unless that depends on its `init` or on a running system. Raises SpecError."""
+        if not cls._declares_by_itself() or spec.args or spec.kwargs:
+            return
+        plan: Supervisor = cls.make(Plan(path))
+        plan.check_flags(path)
+        try:
+            specs = declare(path, plan.children)
+        except SpecError:
+            raise
+        except Exception:  # noqa: BLE001 - it needs more than a plan; its start will tell
+            return
+        check_children(path, specs, auto_shutdown=plan.auto_shutdown, names=names, below=True)
+
+    @classmethod
+    def _declares_by_itself(cls) -> bool:
+        """Whether nothing of the user's runs before `children`."""
+        return cls.init is Keeper.init and not cls._own_init
 
     def start_children_in_order(self) -> object:
-        """Check all specs, then start the first child."""
-        path = self.ref.path
-        specs = check_specs(path, self.children(), auto_shutdown=self.auto_shutdown)
-        for spec in specs:
-            self._table.add(spec.id, Entry(spec, actor_class(f"{path}/{spec.id}", spec.start)))
+        """Check all that is declared, then start the first child."""
+        path, parent = self._path, self.ref.parent
+        names: dict[str, str] = {}
+        looked_over = parent is not None and parent.actor_class.is_supervisor and self._declares_by_itself()
+        specs = declare(path, self.children)
+        entries = check_children(path, specs, auto_shutdown=self.auto_shutdown, names=names, below=not looked_over)
+        check_names_free(names, self.system.names)
+        for entry in entries:
+            self._table.add(entry.spec.id, entry)
         outcome = self.submit(Supervisor._start_all)
-        if outcome is None or isinstance(outcome, Stop):
-            return outcome
-        return PENDING
+        return outcome if outcome is None or isinstance(outcome, Stop) else PENDING
 
     def _start_all(self) -> Flow[Stop | None]:
         done: list[Entry] = []
@@ -78,11 +103,10 @@ class Supervisor(Keeper):
             done.append(entry)
         return None
 
-    def after_flow(self, outcome: object) -> Decision | None:
+    def after_flow(self) -> None:
         """When the flow was the start itself, the supervisor's own starter has waited for it."""
         if self.ref.is_starting():
             started(self.ref, None)
-        return None
 
     def answer(self, wait: Any, value: object) -> object:  # Any: as Flowing.answer
         """Go on with a flow; the failure of the first one is the failure of the supervisor's start."""
@@ -92,7 +116,8 @@ class Supervisor(Keeper):
             return None
         return outcome
 
-    # What others may ask; all of them wait as long as the supervisor is busy.
+    # What others may ask; all of them wait as long as the supervisor is busy. Like all calls they give up after 5.0 s
+    # unless made with `within(seconds)`; OTP's wait for ever.
 
     @operation
     def start_child(self, spec: ChildSpec) -> Flow[Ref[Any] | None]:
@@ -106,20 +131,23 @@ class Supervisor(Keeper):
 
         OTP: supervisor:start_child/2.
         """
-        check_spec(self.ref.path, spec, auto_shutdown=self.auto_shutdown)
-        path = f"{self.ref.path}/{spec.id}"
+        entry = check_child(self._path, spec, self.auto_shutdown)
+        path = f"{self._path}/{spec.id}"
         present = self._table.by_id.get(spec.id)
         if present is not None and present.ref is not None:
             raise NameTakenError(path, Exit("already_started"), spec.id, present.ref)
         if present is not None:
             raise ChildStateError(path, "already present", "use restart_child, or delete_child first")
-        entry = Entry(spec, actor_class(path, spec.start))
         self._table.add(spec.id, entry)
-        error = yield from self.start_entry(spec.id, entry)
-        if error is not None or (entry.ref is None and spec.options.restart == "temporary"):
+        try:
+            error = yield from self.start_entry(spec.id, entry)
+            if error is not None:
+                raise error
+        except OtpyError:
             self._table.remove(spec.id)
-        if error is not None:
-            raise error
+            raise
+        if entry.ref is None and spec.options.restart == "temporary":
+            self._table.remove(spec.id)
         return entry.ref
 
     @operation
@@ -157,7 +185,7 @@ class Supervisor(Keeper):
             raise error
         return entry.ref
 
-    @operation
+    @query
     def delete_child(self, child_id: str) -> None:
         """Forget a child that was stopped.
 
@@ -170,22 +198,22 @@ class Supervisor(Keeper):
         self._stopped_entry(child_id, "terminate_child first")
         self._table.remove(child_id)
 
-    @operation
+    @query
     def get_childspec(self, child_id: str) -> ChildSpec:
         """A child's spec. Raises ChildNotFoundError. OTP: supervisor:get_childspec/2."""
         return self.entry_of(child_id).spec
 
-    @operation
+    @query
     def which_children(self) -> list[ChildInfo]:
         """All children, last started first. OTP: supervisor:which_children/1."""
         return self._table.infos()
 
-    @operation
+    @query
     def which_child(self, child_id: str) -> ChildInfo:
         """One child. Raises ChildNotFoundError. OTP: supervisor:which_child/2."""
         return info_of(child_id, self.entry_of(child_id))
 
-    @operation
+    @query
     def count_children(self) -> ChildCounts:
         """How many children of each kind there are. OTP: supervisor:count_children/1."""
         return self._table.counts()
@@ -194,7 +222,7 @@ class Supervisor(Keeper):
         entry = self.entry_of(child_id)
         if entry.restarting or entry.ref is not None:
             state = "restarting" if entry.restarting else "running"
-            raise ChildStateError(f"{self.ref.path}/{child_id}", state, mend)
+            raise ChildStateError(f"{self._path}/{child_id}", state, mend)
         return entry
 
     # What children do.
@@ -207,57 +235,43 @@ class Supervisor(Keeper):
         entry.ref, entry.last_exit = None, reason
         options = entry.spec.options
         decided = verdict(options.restart, reason)
-        if decided == "restart":
+        if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)
-            return (yield from self._restart(str(ref.id), entry, reason))
+        yield from self.await_orphans(ref)
+        if decided == "restart":
+            return (yield from self.restart(ref.id, entry, reason))
         if decided == "forget":
-            if not isinstance(reason, Shutdown) and str(reason) != "normal":
-                self.report_terminated(ref.id, reason)
             self._table.remove(ref.id)
-        left = sum(e.spec.options.significant and (e.ref is not None or e.restarting) for e in self._table.entries())
-        if options.significant and ends_supervisor(self.auto_shutdown, significant_left=left):
+        if options.significant and ends_supervisor(self.auto_shutdown, significant_left=self._significant_left()):
             return (yield from self.end_all(Shutdown()))
         return None
 
-    def _restart(self, ident: str, entry: Entry, reason: Reason) -> Flow[Stop | None]:
+    def _significant_left(self) -> int:
+        entries = self._table.entries()
+        return sum(e.spec.options.significant and (e.ref is not None or e.restarting) for e in entries)
+
+    def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
+        """Start a child again, and those its end takes along; or give up. OTP: supervisor:restart/3."""
         limit = self.admit_restart(ident, reason)
         if limit is not None:
             return (yield from self.end_all(Shutdown(limit)))
-        idents = list(self._table.by_id)
-        group = affected(self.strategy, idents, idents.index(ident))
-        for other in reversed(group):
-            yield from self._stop_for_group(other)
-        for each in group:
-            member = self._table.by_id.get(each)
-            if member is None:
-                continue
-            member.restarts += each == ident or member.last_exit is not None
+        for each, member in (yield from self._stop_group(ident, entry)):
             error = yield from self.start_entry(each, member)
             if error is not None:
-                self._retry_later(str(each), member, error)
+                self.retry_later(each, member, error)
                 return None
         return None
 
-    def _stop_for_group(self, ident: str | int) -> Flow[None]:
-        entry = self._table.by_id[ident]
-        yield from self.stop_entry(entry)
-        if entry.spec.options.restart == "temporary":
-            self._table.remove(ident)
-
-    def _retry_later(self, ident: str, entry: Entry, error: StartError) -> None:
-        """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
-        self.report_start_failed(ident, error)
-        entry.restarting = True
-        put(self.ref, (deliver_retry, ident, error.reason))
-
-    def try_again(self, ident: str, reason: Reason) -> Flow[Stop | None]:
-        """Try a failed restart again, unless somebody ended the attempts."""
-        entry = self._table.by_id.get(ident)
-        if entry is None or not entry.restarting:
-            return None
-        return (yield from self._restart(ident, entry, reason))
-
-
-def deliver_retry(actor: Supervisor, ident: str, reason: Reason) -> object:
-    """Hand over the reminder that a restart has failed."""
-    return actor.submit(Supervisor.try_again, ident, reason)
+    def _stop_group(self, ident: str | int, entry: Entry) -> Flow[list[tuple[str | int, Entry]]]:
+        """Stop whom a restart takes along, the last started first; returns who is to be started, in start order."""
+        if self.strategy == "one_for_one":
+            return [(ident, entry)]
+        idents = list(self._table.by_id)
+        group = affected(self.strategy, idents, idents.index(ident))
+        for other in reversed(group):
+            member = self._table.by_id[other]
+            member.restarting = False  # it belongs to this round now
+            yield from self.stop_entry(member)
+            if member.spec.options.restart == "temporary":
+                self._table.remove(other)
+        return [(each, self._table.by_id[each]) for each in group if each in self._table.by_id]

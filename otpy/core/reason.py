@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from otpy.core.text import safe_repr, safe_str
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 __all__ = [
@@ -175,11 +176,15 @@ class Crashed(Reason):
         return f"{self.type}: {self.text}" if self.text else self.type
 
     @staticmethod
-    def of(error: BaseException, depth: int = MAX_CAUSES) -> Crashed:
-        """The reason for an exception that escaped."""
-        before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        cause = Crashed.of(before, depth - 1) if before is not None and before is not error and depth > 1 else None
-        return Crashed(type(error).__name__, safe_str(error), _frames(error.__traceback__), cause)
+    def of(
+        error: BaseException, box: Callable[[Callable[[], str]], str] | None = None, depth: int = MAX_CAUSES
+    ) -> Crashed:
+        """The reason for an exception that escaped; `box` runs an exception's own `__str__` where it harms nobody."""
+        before = _CAUSE(error)
+        if before is None and not _IS_SUPPRESSED(error):
+            before = _CONTEXT(error)
+        cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
+        return Crashed(type(error).__name__, safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
 
 
 def is_clean(reason: Reason) -> bool:
@@ -196,6 +201,12 @@ def _frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
         traceback = traceback.tb_next
     return tuple(frames[-MAX_FRAMES:])
 
+
+# Read past what a class of exceptions may have put in their place: a report runs nobody's code.
+_CAUSE = BaseException.__dict__["__cause__"].__get__
+_CONTEXT = BaseException.__dict__["__context__"].__get__
+_IS_SUPPRESSED = BaseException.__dict__["__suppress_context__"].__get__
+_TRACEBACK = BaseException.__dict__["__traceback__"].__get__
 
 # The runtime's own frames stand above every handler and would only hide it.
 _OWN_FRAMES = ("otpy/runtime/turn.py", "otpy/runtime/lifecycle.py")

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeGuard,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from otpy.core.strategy import AutoShutdown, Restart
 from otpy.core.suggest import did_you_mean
 from otpy.errors import SpecError, UnknownOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from otpy.core.strategy import AutoShutdown, Restart
 
 __all__ = [
     "BRUTAL_KILL",
@@ -121,16 +137,19 @@ class ChildSpec:
 
         Raises:
             UnknownOptionError: a keyword is no option; the message guesses which was meant.
+            SpecError: the name was made for another class.
         """
         given: dict[str, Any] = dict(words)
         for word in given:
             if word not in KNOWN:
-                raise UnknownOptionError(self.id, word, did_you_mean(word, KNOWN))
+                raise UnknownOptionError(str(given.get("id", self.id)), word, did_you_mean(word, KNOWN))
         own_id = given.pop("id", self.id)
         own_name = given.pop("name", self.name)
-        text = own_name.text if isinstance(own_name, Name) else own_name
+        if isinstance(own_name, Name):
+            _check_name_class(own_id, own_name, self.start)
+            own_name = own_name.text
         options = replace(self.options, **given) if given else self.options
-        return ChildSpec(own_id, self.start, self.args, self.kwargs, text, options)
+        return ChildSpec(own_id, self.start, self.args, self.kwargs, own_name, options)
 
 
 _NO_KWARGS: Final[dict[str, object]] = {}
@@ -166,7 +185,7 @@ def check_specs(
     """
     if not isinstance(specs, list | tuple):
         found = type(specs).__name__
-        raise SpecError(path, f"children() must return a list of child specs, got {found}")
+        raise SpecError(path, f"children() must return a list of child specs, got {found}; write [otpy.child(…), …]")
     seen = set(taken)
     for spec in specs:
         check_spec(path, spec, auto_shutdown=auto_shutdown)
@@ -179,15 +198,31 @@ def check_specs(
 def check_spec(path: str, spec: object, *, auto_shutdown: AutoShutdown = "never") -> ChildSpec:
     """One spec, checked. Raises SpecError as `check_specs` does."""
     if not isinstance(spec, ChildSpec):
-        raise SpecError(path, f"expected a child spec, got {type(spec).__name__}; write otpy.child(…)")
+        raise SpecError(path, f"expected a child spec, got {_what(spec)}; write otpy.child(…)")
     where = f"{path}/{spec.id}"
-    if spec.options is not DEFAULT:
-        _check_options(where, spec.options, auto_shutdown)
     if not isinstance(spec.id, str) or not spec.id or "/" in spec.id:
         raise SpecError(where, "an id is a text without '/' (ids joined by '/' make the path)")
     if not callable(spec.start):
-        raise SpecError(where, f"start must be an actor class or a function, got {type(spec.start).__name__}")
+        mend = "give the class itself, with its init arguments after it"
+        raise SpecError(where, f"start must be an actor class or a function, got {_what(spec.start)}; {mend}")
+    if spec.name is not None and (not isinstance(spec.name, str) or not spec.name):
+        raise SpecError(where, f"name={spec.name!r}: a text, or what otpy.name(Class, text) returns")
+    if spec.options is not DEFAULT:
+        _check_options(where, spec.options, auto_shutdown)
     return spec
+
+
+def _what(value: object) -> str:
+    """What was found where something else belongs."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    word = type(value).__name__
+    return f"{'an' if word[0] in 'aeiouAEIOU' else 'a'} {word}"
+
+
+def _check_name_class(where: str, own: Name[Any], start: object) -> None:
+    if isinstance(start, type) and isinstance(own.cls, type) and not issubclass(start, own.cls):
+        raise SpecError(where, f"name {own.text!r} is for {own.cls.__name__}, not for {start.__name__}")
 
 
 def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) -> None:
@@ -196,19 +231,30 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
         if value not in choices:
             words = [choice for choice in choices if choice is not None]
             raise SpecError(where, f"{option}={value!r}: {did_you_mean(str(value), words)}")
-    shutdown = options.shutdown
-    if shutdown is not None and shutdown != BRUTAL_KILL and not _is_number(shutdown, at_least=0):
-        raise SpecError(where, f"shutdown={shutdown!r}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
-    if options.start_timeout is not None and not _is_number(options.start_timeout, above=0):
-        raise SpecError(where, f"start_timeout={options.start_timeout!r}: seconds > 0, or None to wait for ever")
-    if options.max_queue is not None and not (type(options.max_queue) is int and options.max_queue > 0):
-        raise SpecError(where, f"max_queue={options.max_queue!r}: a whole number > 0, or None for no limit")
+    _check_times(where, options)
+    _check_queue(where, options)
+    if not isinstance(options.significant, bool):
+        raise SpecError(where, f"significant={options.significant!r}: True or False")
     if options.significant and (options.restart == "permanent" or auto_shutdown == "never"):
         mend = "a significant child is transient or temporary, under a supervisor whose auto_shutdown is not 'never'"
         raise SpecError(where, f"significant=True with restart={options.restart!r}, {auto_shutdown=}: {mend}")
 
 
-def _is_number(value: object, *, at_least: float = -math.inf, above: float = -math.inf) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return value >= at_least and value > above
+def _check_times(where: str, options: Options) -> None:
+    shutdown, timeout = options.shutdown, options.start_timeout
+    if shutdown is not None and shutdown != BRUTAL_KILL and not (_is_number(shutdown) and shutdown >= 0):
+        raise SpecError(where, f"shutdown={shutdown!r}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
+    if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
+        raise SpecError(where, f"start_timeout={timeout!r}: seconds > 0, or None to wait for ever")
+
+
+def _check_queue(where: str, options: Options) -> None:
+    limit = options.max_queue
+    if limit is not None and not (type(limit) is int and limit > 0):
+        raise SpecError(where, f"max_queue={limit!r}: a whole number > 0, or None for no limit")
+    if limit is None and options.overflow != "drop_new":
+        raise SpecError(where, f"overflow={options.overflow!r} without max_queue: without limit it never overflows")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -3,7 +3,7 @@
 A `__repr__` may raise, recurse or take ten seconds, and Python has no way to interrupt it. So reports describe values
 from the outside: what Python itself builds (numbers, text, containers, dataclasses, enums) is written out, anything
 else is named by its class. Who wants an object's own words passes a `box`, a function that runs them where they harm
-nobody, as `otpy.control.timebox.TimeBox` does on a throw-away thread.
+nobody, as `otpy.runtime.timebox.TimeBox` does on a throw-away thread.
 """
 
 from __future__ import annotations

@@ -1,0 +1,96 @@
+"""Looking a declared tree over before anything of it starts: one error names the child's path and the mend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.actors.children import Entry
+from otpy.core.spec import ChildSpec, check_spec, check_specs
+from otpy.errors import SpecError, UnknownOptionError
+from otpy.runtime.spawn import actor_class
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from otpy.core.strategy import AutoShutdown
+    from otpy.runtime.ref import Ref
+
+__all__ = ["Plan", "check_child", "check_children", "check_names_free", "declare"]
+
+MAX_DEPTH = 100
+"""Levels of a tree; what is deeper would never end."""
+
+
+class Plan:
+    """Stands in the place of a ref while a supervisor that does not run is asked what it declares."""
+
+    def __init__(self, path: str) -> None:
+        """Where it is going to be; it has nothing else, and asking for more ends the look."""
+        self.path = path
+
+
+def declare(path: str, children: Callable[[], object]) -> object:
+    """What `children()` returns; a misspelt option in it is reported with the whole path."""
+    try:
+        return children()
+    except UnknownOptionError as error:
+        raise UnknownOptionError(f"{path}/{error.path}", error.option, error.hint) from None
+    except SpecError as error:
+        raise SpecError(f"{path}/{error.path}", error.problem) from None
+
+
+def check_children(
+    path: str, specs: object, *, auto_shutdown: AutoShutdown, names: dict[str, str], below: bool
+) -> list[Entry]:
+    """The children of one supervisor, ready to be started, in start order.
+
+    Args:
+        path: the supervisor's.
+        specs: what its `children()` returned.
+        auto_shutdown: its setting.
+        names: registered names met so far, with the path of the child; filled here.
+        below: whether to look at what child supervisors declare, as far as that can be known without starting them.
+
+    Raises:
+        SpecError: something cannot work.
+    """
+    if path.count("/") > MAX_DEPTH:
+        last = path.rpartition("/")[2]
+        raise SpecError(
+            f"…/{last}", f"more than {MAX_DEPTH} supervisors below each other; is one among its own children?"
+        )
+    return [_entry(path, spec, names, below=below) for spec in check_specs(path, specs, auto_shutdown=auto_shutdown)]
+
+
+def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") -> Entry:
+    """One child that is to be added to a running supervisor. Raises SpecError."""
+    checked = check_spec(path, spec, auto_shutdown=auto_shutdown)
+    start = checked.start
+    if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
+        return Entry(checked, start)  # as `_entry`, for the many
+    return _entry(path, checked, {}, below=True)
+
+
+def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> None:
+    """Refuse names that somebody holds. Raises SpecError."""
+    for text, where in names.items():
+        holder = taken.get(text)
+        if holder is not None:
+            raise SpecError(
+                where, f"name {text!r} is taken by {holder.path}; stop that one first, or choose another name"
+            )
+
+
+def _entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
+    where = f"{path}/{spec.id}"
+    cls = actor_class(where, spec.start)
+    if spec.name is not None:
+        other = names.setdefault(spec.name, where)
+        if other is not where:
+            raise SpecError(where, f"name {spec.name!r} is that of {other}, too; a name is unique in its system")
+    if cls.is_supervisor:
+        if spec.options.max_queue is not None:
+            raise SpecError(where, "a supervisor must hear of each of its children: it cannot have a max_queue")
+        if below:
+            cls.check_declared(where, spec, names)  # type: ignore[attr-defined]  # all supervisors have it
+    return Entry(spec, cls)

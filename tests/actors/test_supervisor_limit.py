@@ -1,0 +1,262 @@
+"""Supervisor: the restart limit, escalation, and the end of significant children. otp_cases H and I."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.core.reason import Normal, Reason, RestartLimit, Shutdown
+from otpy.errors import SpecError, StartError
+from otpy.events import ChildTerminated, RestartLimitReached
+from otpy.testing.recorder import Recorder
+from support.lab import BOOM, short, states, tree
+
+if TYPE_CHECKING:
+    from support.lab import Lab
+
+SUP = otpy.Supervisor
+
+
+def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
+    sup = lab.start(tree(*specs, **flags))
+    lab.trace()
+    return sup
+
+
+# H. Restart intensity.
+
+
+@pytest.mark.parametrize(
+    ("max_restarts", "max_seconds", "gaps", "lives"),
+    [
+        (1, 5.0, [0.5], False),
+        (1, 5.0, [5.0], False),  # the edge counts
+        (1, 5.0, [5.125], True),
+        (1, 0.5, [0.625, 0.625], True),
+        (2, 3.0, [1.0, 1.0], False),
+        (2, 3.0, [2.0, 2.0, 2.0, 2.0], True),
+        (0, 5.0, [], False),
+    ],
+)
+def test_restarts_are_counted_on_the_systems_clock(
+    lab: Lab, max_restarts: int, max_seconds: float, gaps: list[float], *, lives: bool
+) -> None:
+    """Cases 132 to 134; the tables are in tests/core/test_intensity.py."""
+    sup = started(lab, lab.worker("a"), max_restarts=max_restarts, max_seconds=max_seconds)
+    for gap in [0.0, *gaps]:
+        lab.clock.advance(gap)
+        assert sup.is_alive()
+        lab.kill("a")
+        lab.settle()
+    assert sup.is_alive() is lives
+
+
+def test_limits_multiply_when_supervisors_are_nested(lab: Lab) -> None:
+    """Case 136: 3 x 3 starts of a child that crashes right after each."""
+    starts: list[int] = []
+
+    class Hasty(otpy.GenServer):
+        def init(self) -> object:
+            starts.append(1)
+            return otpy.Continue()
+
+        def handle_continue(self, term: object) -> None:
+            raise ValueError("boom")
+
+    inner = tree(otpy.child(Hasty), id="inner", max_restarts=2)
+    sup = lab.start(tree(inner, max_restarts=2))
+    lab.settle()
+    assert len(starts) == 9
+    assert isinstance(sup.reason, Shutdown)
+    assert isinstance(sup.reason.detail, RestartLimit)
+
+
+def test_children_share_one_counter(lab: Lab) -> None:
+    """Case 137."""
+    started(lab, *lab.workers("ab"), max_restarts=1)
+    lab.kill("a")
+    assert lab.trace() == "✝a +a"
+    lab.kill("b")
+    assert lab.trace() == "✝b -a(shutdown) SUP(shutdown)"
+
+
+def test_restarts_by_hand_do_not_count(lab: Lab) -> None:
+    """Case 138."""
+    sup = started(lab, lab.worker("a"), max_restarts=1)
+    for _ in range(5):
+        sup.call(SUP.terminate_child, "a")
+        sup.call(SUP.restart_child, "a")
+    lab.kill("a")
+    lab.settle()
+    assert sup.is_alive()
+
+
+def test_giving_up_stops_all_siblings_and_says_why(lab: Lab) -> None:
+    """Bug reports A 20 and A 23."""
+    sup = started(lab, *lab.workers("abcd"), max_restarts=3, max_seconds=5.0)
+    with Recorder(lab.system, RestartLimitReached) as recorder:
+        for ident in "abc":
+            lab.kill(ident)
+            lab.settle()
+        lab.trace()
+        lab.kill("d")
+        assert lab.trace() == "✝d -c(shutdown) -b(shutdown) -a(shutdown) SUP(shutdown)"
+    limit = RestartLimit("lab/top", "d", 3, 5.0, otpy.Killed())
+    assert sup.reason == Shutdown(limit)
+    text = "lab/top reached the restart limit of 3 restarts in 5 s with child d (killed)"
+    assert str(sup.reason) == f"shutdown: {text}"
+    assert [(event.path, event.child) for event in recorder.of(RestartLimitReached)] == [("lab/top", "d")]
+
+
+def test_each_end_is_reported_once(lab: Lab) -> None:
+    """Bug report A 19."""
+    started(lab, lab.worker("a"))
+    with Recorder(lab.system, ChildTerminated) as recorder:
+        lab.kill("a")
+        lab.settle()
+    assert [(event.path, event.reason) for event in recorder.of(ChildTerminated)] == [("lab/top/a", otpy.Killed())]
+
+
+def test_child_that_stops_longer_than_the_window_never_reaches_the_limit(lab: Lab) -> None:
+    """Bug report A 8: as documented, the time that passes while children stop counts like any other."""
+    slow = lab.worker("b", at_stop=lambda: otpy.sleep(6.0))
+    sup = started(
+        lab, lab.worker("a"), slow.opts(shutdown=10.0), strategy="one_for_all", max_restarts=1, max_seconds=5.0
+    )
+    for _ in range(4):
+        lab.kill("a")
+        lab.clock.advance(7.0)
+    assert sup.is_alive()
+    sup.stop(Shutdown(), block=False)
+    lab.clock.advance(7.0)
+
+
+# I. Escalation and auto_shutdown.
+
+
+def test_nested_supervisor_that_gives_up_is_restarted_until_the_outer_one_gives_up(lab: Lab) -> None:
+    """Case 140."""
+    inner = tree(*lab.workers("ab"), id="in", max_restarts=0)
+    started(lab, lab.worker("x"), inner, lab.worker("y"), max_restarts=1)
+    kept = lab.refs["x"], lab.refs["y"]
+    lab.kill("a")
+    assert lab.trace() == "✝a -b(shutdown) +a +b"
+    assert (lab.refs["x"], lab.refs["y"]) == kept
+    lab.kill("a")
+    assert lab.trace() == "✝a -b(shutdown) -y(shutdown) -x(shutdown) SUP(shutdown)"
+
+
+def test_transient_supervisor_that_gives_up_is_not_restarted(lab: Lab) -> None:
+    """Case 141: it ends with shutdown, which is clean."""
+    inner = tree(*lab.workers("ab"), id="in", max_restarts=0).opts(restart="transient")
+    sup = started(lab, inner)
+    lab.kill("a")
+    assert lab.trace() == "✝a -b(shutdown)"
+    assert states(sup) == {"in": "stopped"}
+
+
+def test_restarted_supervisor_has_its_declared_children_and_no_others(lab: Lab) -> None:
+    """Case 142."""
+    inner, beside = tree(lab.worker("s"), id="inner"), tree(lab.worker("b"), id="beside")
+    sup = started(lab, inner, beside, strategy="one_for_all")
+    nested = lab.system.find("lab/top/inner")
+    assert nested is not None
+    nested.call(SUP.start_child, lab.worker("added"))
+    sup.call(SUP.terminate_child, "beside")
+    assert lab.trace() == "+added -b(shutdown)"
+    nested.kill()
+    lab.settle()
+    again = lab.system.find("lab/top/inner")
+    assert again is not None
+    assert again is not nested
+    assert states(again) == {"s": "running"}
+    assert states(sup) == {"inner": "running", "beside": "running"}
+    assert lab.refs["b"].is_alive()
+
+
+def significant(lab: Lab, ident: str, restart: Any = "temporary") -> otpy.ChildSpec:
+    return lab.worker(ident).opts(restart=restart, significant=True)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("restart", "reason", "ends"),
+    [
+        ("temporary", BOOM, True),
+        ("temporary", Normal(), True),
+        ("transient", Normal(), True),
+        ("transient", Shutdown("z"), True),
+        ("transient", BOOM, False),
+    ],
+)
+def test_end_of_any_significant_child_by_itself_ends_the_supervisor(
+    lab: Lab, restart: Any, reason: Reason, *, ends: bool
+) -> None:
+    """Case 144."""
+    started(lab, lab.worker("a"), significant(lab, "s", restart), lab.worker("z"), auto_shutdown="any_significant")
+    lab.end("s", reason)
+    assert lab.trace() == f"-s({short(reason)}) " + ("-z(shutdown) -a(shutdown) SUP(shutdown)" if ends else "+s")
+
+
+def test_significant_child_stopped_by_hand_ends_nothing(lab: Lab) -> None:
+    """Case 144."""
+    sup = started(lab, significant(lab, "s"), lab.worker("a"), auto_shutdown="any_significant")
+    sup.call(SUP.terminate_child, "s")
+    assert lab.trace() == "-s(shutdown)"
+    assert sup.is_alive()
+
+
+def test_last_of_all_significant_children_ends_the_supervisor(lab: Lab) -> None:
+    """Case 145."""
+    started(lab, significant(lab, "t"), lab.worker("a"), significant(lab, "u"), auto_shutdown="all_significant")
+    lab.end("t", Normal())
+    assert lab.trace() == "-t(normal)"
+    lab.end("u", Normal())
+    assert lab.trace() == "-u(normal) -a(shutdown) SUP(shutdown)"
+
+
+def test_significant_child_stopped_by_hand_is_not_waited_for(lab: Lab) -> None:
+    """Case 145."""
+    sup = started(lab, significant(lab, "t"), significant(lab, "u"), auto_shutdown="all_significant")
+    sup.call(SUP.terminate_child, "u")
+    lab.end("t", Normal())
+    assert lab.trace() == "-u(shutdown) -t(normal) SUP(shutdown)"
+
+
+def test_group_restart_of_a_significant_child_ends_nothing(lab: Lab) -> None:
+    """Semantics 7.8."""
+    sup = started(
+        lab,
+        lab.worker("a"),
+        significant(lab, "s", "transient"),
+        auto_shutdown="any_significant",
+        strategy="one_for_all",
+    )
+    lab.kill("a")
+    assert lab.trace() == "✝a -s(shutdown) +a +s"
+    assert sup.is_alive()
+
+
+def test_significant_where_it_means_nothing_is_refused(lab: Lab) -> None:
+    """Case 146."""
+    with pytest.raises(StartError, match="a significant child is transient or temporary, under a supervisor"):
+        lab.system.start(tree(significant(lab, "s")))
+    sup = started(lab, lab.worker("a"))
+    with pytest.raises(SpecError, match="lab/top/s: significant=True"):
+        sup.call(SUP.start_child, significant(lab, "s"))
+    any_significant = started(lab, id="any", auto_shutdown="any_significant")
+    with pytest.raises(SpecError, match="lab/any/s: significant=True with restart='permanent'"):
+        any_significant.call(SUP.start_child, significant(lab, "s", "permanent"))
+
+
+@pytest.mark.parametrize(("is_significant", "ends"), [(True, True), (False, False)])
+def test_shutdown_of_a_significant_supervisor_goes_on_upwards(lab: Lab, *, is_significant: bool, ends: bool) -> None:
+    """Case 148."""
+    inner = tree(significant(lab, "c", "transient"), id="b", auto_shutdown="any_significant")
+    inner = inner.opts(restart="transient", significant=is_significant)
+    outer = started(lab, lab.worker("z"), inner, auto_shutdown="any_significant")
+    lab.end("c", Normal())
+    lab.settle()
+    assert outer.is_alive() is not ends
+    assert lab.trace() == "-c(normal)" + (" -z(shutdown) SUP(shutdown)" if ends else "")

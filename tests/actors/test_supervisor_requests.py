@@ -1,0 +1,298 @@
+"""Supervisor: what others may ask of it. otp_cases K."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.actors.children import ChildCounts
+from otpy.core.reason import BadReturn, Normal
+from otpy.errors import (
+    CallExitError,
+    ChildNotFoundError,
+    ChildStateError,
+    NameTakenError,
+    NoProcError,
+    SpecError,
+    StartError,
+)
+from otpy.events import ChildStarted, ChildStartFailed
+from otpy.testing.recorder import Recorder
+from support.lab import BOOM, ids, states, tree
+
+if TYPE_CHECKING:
+    from support.lab import Lab
+
+SUP = otpy.Supervisor
+
+
+def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
+    sup = lab.start(tree(*specs, **flags))
+    lab.trace()
+    return sup
+
+
+def test_start_child_adds_at_the_end_and_returns_the_ref(lab: Lab) -> None:
+    sup = started(lab, lab.worker("a"))
+    ref = sup.call(SUP.start_child, lab.worker("b"))
+    assert ref is lab.refs["b"]
+    assert ref.path == "lab/top/b"
+    assert ids(sup) == "b a"
+
+
+def test_start_child_of_a_running_id_names_its_holder(lab: Lab) -> None:
+    """Case 158."""
+    sup = started(lab, lab.worker("a"))
+    with pytest.raises(NameTakenError) as caught:
+        sup.call(SUP.start_child, lab.worker("a"))
+    assert caught.value.holder is lab.refs["a"]
+
+
+def test_start_child_of_a_stopped_id_says_how_to_go_on(lab: Lab) -> None:
+    """Cases 101 and 158."""
+    sup = started(lab, lab.worker("a"))
+    sup.call(SUP.terminate_child, "a")
+    with pytest.raises(ChildStateError, match="lab/top/a is already present: use restart_child, or delete_child first"):
+        sup.call(SUP.start_child, lab.worker("a"))
+
+
+def test_ignored_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
+    """Semantics 7.10."""
+    sup = started(lab)
+    assert sup.call(SUP.start_child, lab.worker("a", "~")) is None
+    assert sup.call(SUP.start_child, lab.worker("t", "~").opts(restart="temporary")) is None
+    assert states(sup) == {"a": "stopped"}
+
+
+def test_terminated_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
+    """Case 101."""
+    sup = started(lab, lab.worker("a"), lab.worker("t").opts(restart="temporary"))
+    sup.call(SUP.terminate_child, "a")
+    sup.call(SUP.terminate_child, "t")
+    assert states(sup) == {"a": "stopped"}
+    sup.call(SUP.terminate_child, "a")  # once more is no error
+    with pytest.raises(ChildNotFoundError):
+        sup.call(SUP.get_childspec, "t")
+    sup.call(SUP.start_child, lab.worker("t"))
+    assert sup.call(SUP.restart_child, "a") is lab.refs["a"]
+
+
+@pytest.mark.parametrize(
+    "request_name", ["terminate_child", "restart_child", "delete_child", "get_childspec", "which_child"]
+)
+@pytest.mark.parametrize("ident", ["zz", 3, None, ["a"]], ids=str)
+def test_unknown_child_is_named_with_those_that_exist(lab: Lab, request_name: str, ident: Any) -> None:
+    """Cases 160, 161 and 176."""
+    sup = started(lab, *lab.workers("ab"))
+    with pytest.raises(ChildNotFoundError, match="known are a, b"):
+        sup.call(getattr(SUP, request_name), ident)
+    assert sup.is_alive()
+
+
+def test_misspelt_id_is_guessed(lab: Lab) -> None:
+    sup = started(lab, lab.worker("feeder"))
+    with pytest.raises(ChildNotFoundError, match="lab/top has no child 'feder': did you mean 'feeder'"):
+        sup.call(SUP.terminate_child, "feder")
+
+
+def test_restart_child_of_a_running_child_is_refused(lab: Lab) -> None:
+    """Case 160."""
+    sup = started(lab, lab.worker("a"))
+    with pytest.raises(ChildStateError, match="lab/top/a is running: terminate_child first"):
+        sup.call(SUP.restart_child, "a")
+
+
+def test_restart_child_that_fails_keeps_the_spec(lab: Lab) -> None:
+    """Case 160."""
+    sup = started(lab, lab.worker("a", "+!"))
+    sup.call(SUP.terminate_child, "a")
+    with pytest.raises(StartError) as caught:
+        sup.call(SUP.restart_child, "a")
+    assert caught.value.reason == BOOM
+    assert states(sup) == {"a": "stopped"}
+    sup.call(SUP.restart_child, "a")
+    assert states(sup) == {"a": "running"}
+
+
+def test_delete_child(lab: Lab) -> None:
+    """Case 161."""
+    sup = started(lab, lab.worker("a"))
+    with pytest.raises(ChildStateError, match="lab/top/a is running"):
+        sup.call(SUP.delete_child, "a")
+    sup.call(SUP.terminate_child, "a")
+    sup.call(SUP.delete_child, "a")
+    assert states(sup) == {}
+
+
+def test_start_child_that_fails_keeps_nothing_and_is_told_to_nobody_else(lab: Lab) -> None:
+    """Case 162."""
+    sup = started(lab)
+    with Recorder(lab.system, ChildStartFailed) as recorder, pytest.raises(StartError) as caught:
+        sup.call(SUP.start_child, lab.worker("a", "!").opts(name="a"))
+    assert caught.value.reason == BOOM
+    assert recorder.events == []
+    assert states(sup) == {}
+    assert lab.system.whereis("a") is None
+
+
+def test_start_child_whose_init_returns_junk_fails(lab: Lab) -> None:
+    """Case 162."""
+
+    class Junk(otpy.GenServer):
+        def init(self) -> object:
+            return "zz"
+
+    sup = started(lab)
+    with pytest.raises(StartError) as caught:
+        sup.call(SUP.start_child, otpy.child(Junk))
+    assert caught.value.reason == BadReturn("'zz'")
+
+
+def test_start_child_under_a_taken_name_returns_the_holder(lab: Lab) -> None:
+    """Case 165."""
+    sup = started(lab, lab.worker("a").opts(name="cache"))
+    with pytest.raises(NameTakenError) as caught:
+        sup.call(SUP.start_child, lab.worker("b").opts(name="cache"))
+    assert caught.value.holder is lab.refs["a"]
+    assert states(sup) == {"a": "running"}
+
+
+def test_count_children(lab: Lab) -> None:
+    """Case 166."""
+    sup = started(lab, *lab.workers("ab"), tree(id="s"))
+    sup.call(SUP.terminate_child, "b")
+    sup.call(SUP.terminate_child, "s")
+    assert sup.call(SUP.count_children) == ChildCounts(specs=3, active=1, supervisors=1, workers=2)
+
+
+def test_which_child(lab: Lab) -> None:
+    """Case 176."""
+    sup = started(lab, lab.worker("a"), tree(id="s"))
+    info = sup.call(SUP.which_child, "a")
+    assert (info.id, info.ref, info.state, info.type) == ("a", lab.refs["a"], "running", "worker")
+    assert sup.call(SUP.which_child, "s").type == "supervisor"
+
+
+def test_get_childspec(lab: Lab) -> None:
+    """Case 85."""
+    spec = lab.worker("a").opts(shutdown=2.0)
+    sup = started(lab, spec)
+    assert sup.call(SUP.get_childspec, "a") is spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (None, "lab/top: expected a child spec, got a NoneType"),
+        (otpy.child(int), "lab/top/int: int is no actor; subclass otpy.GenServer, or give a function"),
+        (otpy.child(Parent := otpy.GenServer).opts(shutdown=-1), "lab/top/GenServer: shutdown=-1"),
+    ],
+    ids=str,
+)
+def test_start_child_of_a_bad_spec_tells_who_asked(lab: Lab, spec: Any, problem: str) -> None:
+    """Case 84."""
+    sup = started(lab)
+    with pytest.raises(SpecError) as caught:
+        sup.call(SUP.start_child, spec)
+    assert str(caught.value).startswith(problem)
+    assert sup.is_alive()
+
+
+@pytest.mark.parametrize("args", [(), ("a", "b")], ids=str)
+def test_wrong_number_of_arguments_tells_who_asked(lab: Lab, args: tuple[str, ...]) -> None:
+    sup = started(lab, lab.worker("a"))
+    with pytest.raises(TypeError, match="terminate_child"):
+        sup.call(SUP.terminate_child, *args)
+    with pytest.raises(TypeError, match="delete_child"):
+        sup.call(SUP.delete_child, *args)
+    assert sup.is_alive()
+
+
+def test_dead_supervisor_is_no_process(lab: Lab) -> None:
+    """Semantics 7.10."""
+    sup = started(lab)
+    sup.stop()
+    with pytest.raises(NoProcError):
+        sup.call(SUP.which_children)
+
+
+def test_supervisor_killed_in_the_middle_of_a_request_fails_the_caller(lab: Lab) -> None:
+    gate = lab.gate()
+    sup = started(lab, lab.worker("a", at_stop=gate.wait))
+    asker = lab.system.start(otpy.child(Caller, sup))
+    asker.cast(Caller.terminate, "a")
+    gate.reached()
+    sup.kill()
+    lab.settle()
+    assert asker.call(Caller.answers) == [otpy.Killed()]
+
+
+class Caller(otpy.GenServer):
+    def init(self, sup: otpy.Ref[Any]) -> None:
+        self.sup, self.seen = sup, []  # type: ignore[var-annotated]
+
+    @otpy.cast
+    def terminate(self, ident: str) -> None:
+        try:
+            self.sup.within(None).call(SUP.terminate_child, ident)
+        except CallExitError as error:
+            self.seen.append(error.reason)
+
+    @otpy.call
+    def answers(self) -> list[otpy.Reason]:
+        return self.seen
+
+
+def test_restarts_are_counted_for_each_child(lab: Lab) -> None:
+    """The attempts that fail are not counted, starts by hand are."""
+    sup = started(lab, lab.worker("a"), lab.worker("b", "+!"), strategy="one_for_all")
+    with Recorder(lab.system, ChildStarted) as recorder:
+        lab.kill("a")
+        lab.settle()
+    records = {record.id: record for record in lab.system.records("lab/top")}
+    assert (records["a"].restarts, records["b"].restarts) == (2, 1)
+    assert [(event.path, event.restarts) for event in recorder.of(ChildStarted)] == [
+        ("lab/top/a", 1),
+        ("lab/top/a", 2),
+        ("lab/top/b", 1),
+    ]
+    assert records["a"].last_exit == "shutdown"
+    sup.call(SUP.terminate_child, "b")
+    sup.call(SUP.restart_child, "b")
+    assert lab.system.record("lab/top/b").restarts == 2
+
+
+def test_operations_by_path(lab: Lab) -> None:
+    started(lab, lab.worker("a"))
+    lab.system.terminate_child("lab/top/a")
+    assert lab.system.record("lab/top/a").status == "stopped"
+    lab.system.restart_child("lab/top/a")
+    assert lab.system.record("lab/top/a").status == "idle"
+    lab.system.kill("lab/top/a")
+    lab.settle()
+    lab.system.terminate_child("lab/top/a")
+    assert lab.trace() == "-a(shutdown) +a +a -a(shutdown)"
+
+
+def test_temporary_child_is_restarted_by_path(lab: Lab) -> None:
+    sup = started(lab, lab.worker("t").opts(restart="temporary"))
+    lab.system.restart_child("lab/top/t")
+    assert lab.trace() == "-t(shutdown) +t"
+    assert states(sup) == {"t": "running"}
+
+
+@pytest.mark.parametrize(
+    "rounds", [pytest.param(60, id="60"), pytest.param(1_000, id="1000", marks=pytest.mark.stress)]
+)
+def test_child_that_ends_by_itself_while_it_is_terminated_is_no_error(lab: Lab, rounds: int) -> None:
+    """Bug report A 7 (erlang/otp#5201): always ok, never an error, never an orphan."""
+    sup = started(lab, lab.worker("a").opts(restart="transient"), max_restarts=10)
+    for _ in range(rounds):
+        lab.end("a", Normal())
+        sup.call(SUP.terminate_child, "a")
+        assert sup.call(SUP.which_child, "a").state == "stopped"
+        sup.call(SUP.restart_child, "a")
+    lab.settle()
+    assert lab.system.alive == 2

@@ -1,0 +1,409 @@
+"""Supervisor: who is restarted, whom that takes along, and restarts that fail. otp_cases E, F and G."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.core.reason import Normal, Reason, RestartLimit, Shutdown
+from otpy.errors import ChildStateError
+from otpy.runtime.links import drop_link
+from support.lab import BOOM, Worker, ids, states, tree
+
+if TYPE_CHECKING:
+    from support.lab import Lab
+
+SUP = otpy.Supervisor
+
+FOUR = "abcd"
+
+
+def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
+    sup = lab.start(tree(*specs, **flags))
+    lab.trace()
+    return sup
+
+
+# E. Restart types.
+
+
+@pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z"), BOOM], ids=str)
+def test_permanent_child_is_restarted_whatever_its_reason(lab: Lab, reason: Reason) -> None:
+    """Case 97."""
+    started(lab, lab.worker("p"))
+    lab.end("p", reason)
+    assert lab.trace().split(") ")[1:] == ["+p"]
+
+
+@pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z")], ids=str)
+def test_transient_child_that_ends_well_is_not_restarted(lab: Lab, reason: Reason) -> None:
+    """Case 98; bug report A 37."""
+    sup = started(lab, lab.worker("t").opts(restart="transient"))
+    lab.end("t", reason)
+    assert lab.trace() == f"-t({reason})"
+    assert states(sup) == {"t": "stopped"}
+    counts = sup.call(SUP.count_children)
+    assert (counts.specs, counts.active) == (1, 0)
+
+
+def test_transient_child_that_crashes_is_restarted(lab: Lab) -> None:
+    started(lab, lab.worker("t").opts(restart="transient"))
+    lab.end("t")
+    assert lab.trace() == "-t(boom) +t"
+
+
+@pytest.mark.parametrize("reason", [Normal(), Shutdown(), BOOM], ids=str)
+def test_temporary_child_is_forgotten_and_its_id_is_free(lab: Lab, reason: Reason) -> None:
+    """Case 100."""
+    sup = started(lab, lab.worker("t").opts(restart="temporary"))
+    lab.end("t", reason)
+    lab.trace()
+    assert states(sup) == {}
+    assert sup.call(SUP.count_children).specs == 0
+    sup.call(SUP.start_child, lab.worker("t"))
+    assert lab.trace() == "+t"
+
+
+def test_child_that_unlinked_itself_and_died_is_listed_and_can_be_stopped(lab: Lab) -> None:
+    """Case 102."""
+    sup = started(lab, lab.worker("a"))
+    child = lab.refs["a"]
+    child.call(child.actor_class.ask_to_do, lambda worker: worker.unlink(sup))
+    lab.kill("a")
+    assert lab.trace() == "✝a"
+    assert [info.ref for info in sup.call(SUP.which_children)] == [child]
+    assert sup.call(SUP.count_children).active == 0
+    sup.call(SUP.terminate_child, "a")
+    assert states(sup) == {"a": "stopped"}
+
+
+# F. Strategies.
+
+
+@pytest.mark.parametrize(
+    ("strategy", "killed", "trace"),
+    [
+        ("one_for_one", "b", "✝b +b"),
+        ("rest_for_one", "b", "✝b -d(shutdown) -c(shutdown) +b +c +d"),
+        ("rest_for_one", "d", "✝d +d"),
+        ("rest_for_one", "a", "✝a -d(shutdown) -c(shutdown) -b(shutdown) +a +b +c +d"),
+        ("one_for_all", "b", "✝b -d(shutdown) -c(shutdown) -a(shutdown) +a +b +c +d"),
+        ("one_for_all", "a", "✝a -d(shutdown) -c(shutdown) -b(shutdown) +a +b +c +d"),
+    ],
+)
+def test_strategy(lab: Lab, strategy: str, killed: str, trace: str) -> None:
+    """Cases 104, 105 and 106."""
+    sup = started(lab, *lab.workers(FOUR), strategy=strategy)
+    before = {ident: lab.refs[ident] for ident in FOUR}
+    lab.kill(killed)
+    assert lab.trace() == trace
+    untouched = {ident for ident in FOUR if lab.refs[ident] is before[ident]}
+    assert untouched == {ident for ident in FOUR if f"+{ident}" not in trace}
+    assert ids(sup) == "d c b a"
+
+
+def test_rest_for_one_brings_back_who_was_not_running_but_no_temporary(lab: Lab) -> None:
+    """Case 108."""
+    a, t = lab.worker("a"), lab.worker("t").opts(restart="temporary")
+    tr, m0, m = lab.worker("tr").opts(restart="transient"), lab.worker("m0"), lab.worker("m")
+    sup = started(lab, m0, a, t, tr, m, lab.worker("z"), strategy="rest_for_one")
+    sup.call(SUP.terminate_child, "m0")
+    sup.call(SUP.terminate_child, "m")
+    lab.end("tr", Normal())
+    assert lab.trace() == "-m0(shutdown) -m(shutdown) -tr(normal)"
+    lab.kill("a")
+    assert lab.trace() == "✝a -z(shutdown) -t(shutdown) +a +tr +m +z"
+    assert states(sup) == {"m0": "stopped", "a": "running", "tr": "running", "m": "running", "z": "running"}
+
+
+def test_end_of_a_temporary_child_never_restarts_its_group(lab: Lab) -> None:
+    """Case 109."""
+    sup = started(
+        lab, lab.worker("a"), lab.worker("t").opts(restart="temporary"), lab.worker("b"), strategy="one_for_all"
+    )
+    lab.kill("t")
+    assert lab.trace() == "✝t"
+    assert states(sup) == {"a": "running", "b": "running"}
+
+
+def test_clean_end_of_a_transient_child_never_restarts_its_group(lab: Lab) -> None:
+    """Case 110."""
+    sup = started(
+        lab, lab.worker("a"), lab.worker("t").opts(restart="transient"), lab.worker("b"), strategy="one_for_all"
+    )
+    lab.end("t", Shutdown("x"))
+    assert lab.trace() == "-t(shutdown: x)"
+    assert states(sup) == {"a": "running", "t": "stopped", "b": "running"}
+
+
+def test_restarted_child_keeps_its_place_and_a_new_one_goes_to_the_end(lab: Lab) -> None:
+    """Case 112."""
+    sup = started(lab, *lab.workers("abd"))
+    sup.call(SUP.terminate_child, "a")
+    sup.call(SUP.restart_child, "a")
+    assert ids(sup) == "d b a"
+    sup.call(SUP.terminate_child, "b")
+    sup.call(SUP.delete_child, "b")
+    sup.call(SUP.start_child, lab.worker("b"))
+    assert ids(sup) == "b d a"
+
+
+def killed_while_suspended(lab: Lab, sup: otpy.Ref[Any], *idents: str) -> str:
+    lab.system.suspend(sup.path)
+    lab.kill(*idents)
+    lab.settle()
+    lab.trace_now()
+    lab.system.resume(sup.path)
+    return lab.trace()
+
+
+def test_simultaneous_ends_are_counted_one_by_one_in_one_for_one(lab: Lab) -> None:
+    """Case 113."""
+    sup = started(lab, *lab.workers("abc"), max_restarts=1)
+    assert killed_while_suspended(lab, sup, "a", "c") == "+a -b(shutdown) -a(shutdown) SUP(shutdown)"
+
+
+def test_simultaneous_ends_within_the_limit_are_all_restarted(lab: Lab) -> None:
+    """Case 113."""
+    sup = started(lab, *lab.workers("abc"), max_restarts=2)
+    assert killed_while_suspended(lab, sup, "a", "c") == "+a +c"
+
+
+@pytest.mark.parametrize(
+    ("killed", "trace"),
+    [("ac", "-b(shutdown) +a +b +c"), ("ca", "-b(shutdown) +a +b +c"), ("abc", "+a +b +c")],
+)
+def test_simultaneous_ends_are_one_restart_in_one_for_all(lab: Lab, killed: str, trace: str) -> None:
+    """Case 114."""
+    sup = started(lab, *lab.workers("abc"), strategy="one_for_all", max_restarts=1)
+    assert killed_while_suspended(lab, sup, *killed) == trace
+    assert sup.is_alive()
+
+
+def test_nested_supervisor_that_gives_up_is_restarted_with_those_after_it(lab: Lab) -> None:
+    """Case 116."""
+    inner = tree(*(lab.worker(ident) for ident in ("i1", "i2")), id="in", max_restarts=0)
+    sup = started(lab, lab.worker("a"), inner, lab.worker("z"), strategy="rest_for_one")
+    lab.kill("i1")
+    assert lab.trace() == "✝i1 -i2(shutdown) -z(shutdown) +i1 +i2 +z"
+    assert sup.is_alive()
+
+
+def test_end_during_a_group_restart_is_dealt_with_after_it(lab: Lab) -> None:
+    """Case 117."""
+    gate = lab.gate()
+    slow = lab.worker("b", at_start=lambda number: number == 2 and gate.wait())
+    started(lab, lab.worker("a"), slow, lab.worker("c"), strategy="one_for_all")
+    lab.kill("a")
+    gate.reached()
+    lab.kill("a")
+    lab.settle()
+    assert lab.trace_now() == "✝a -c(shutdown) -b(shutdown) +a ✝a"
+    gate.open()
+    assert lab.trace() == "+b +c -c(shutdown) -b(shutdown) +a +b +c"
+
+
+def test_suspended_supervisor_restarts_when_resumed(lab: Lab) -> None:
+    """Case 118."""
+    sup = started(lab, lab.worker("a"))
+    lab.system.suspend(sup.path)
+    lab.kill("a")
+    assert lab.trace() == "✝a"
+    lab.system.resume(sup.path)
+    assert lab.trace() == "+a"
+
+
+# G. Failing restarts.
+
+
+@pytest.mark.parametrize(
+    ("strategy", "limit", "plan", "killed", "trace"),
+    [
+        # Case 120
+        ("one_for_one", 1, "+!*", "b", "!b -c(shutdown) -a(shutdown) SUP(shutdown)"),
+        ("one_for_one", 0, "+!*", "b", "-c(shutdown) -a(shutdown) SUP(shutdown)"),
+        # Case 121; bug report A 2
+        ("one_for_one", 3, "+!!", "b", "!b !b +b"),
+        ("one_for_one", 2, "+!!", "b", "!b !b -c(shutdown) -a(shutdown) SUP(shutdown)"),
+        # Case 122
+        ("rest_for_one", 3, "+!*", "b", "-c(shutdown) !b !b !b -a(shutdown) SUP(shutdown)"),
+        ("rest_for_one", 3, "+!!", "b", "-c(shutdown) !b !b +b +c"),
+        # Case 124
+        ("rest_for_one", 3, "+!", "a", "-c(shutdown) -b(shutdown) +a !b +b +c"),
+        ("one_for_all", 3, "+!", "a", "-c(shutdown) -b(shutdown) +a !b -a(shutdown) +a +b +c"),
+        ("rest_for_one", 1, "+!", "a", "-c(shutdown) -b(shutdown) +a !b -a(shutdown) SUP(shutdown)"),
+        ("one_for_all", 1, "+!", "a", "-c(shutdown) -b(shutdown) +a !b -a(shutdown) SUP(shutdown)"),
+        # Case 125
+        ("one_for_one", 3, "+~", "b", "~b"),
+        ("rest_for_one", 3, "+~", "b", "-c(shutdown) ~b +c"),
+        ("one_for_all", 3, "+~", "b", "-c(shutdown) -a(shutdown) +a ~b +c"),
+    ],
+)
+def test_restart_that_fails(lab: Lab, strategy: str, limit: int, plan: str, killed: str, trace: str) -> None:
+    """Cases 120 to 125: b's starts go as planned."""
+    started(lab, lab.worker("a"), lab.worker("b", plan), lab.worker("c"), strategy=strategy, max_restarts=limit)
+    lab.kill(killed)
+    assert lab.trace() == f"✝{killed} {trace}"
+
+
+def test_child_whose_restart_is_ignored_stays_without_a_process(lab: Lab) -> None:
+    """Case 125."""
+    sup = started(lab, lab.worker("a"), lab.worker("b", "+~"), lab.worker("c"))
+    lab.kill("b")
+    lab.settle()
+    assert states(sup) == {"a": "running", "b": "stopped", "c": "running"}
+    counts = sup.call(SUP.count_children)
+    assert (counts.specs, counts.active) == (3, 2)
+
+
+@pytest.mark.parametrize("strategy", ["one_for_one", "rest_for_one"])
+def test_requests_are_served_between_the_attempts_of_a_failing_restart(lab: Lab, strategy: str) -> None:
+    """Cases 126 and 129. The first attempt waits at a gate until all requests stand in the mailbox before the next."""
+    gate = lab.gate()
+    b = lab.worker("b", "+!!", at_start=lambda number: number == 2 and gate.wait())
+    sup = started(lab, lab.worker("a"), b, lab.worker("c"), strategy=strategy)
+    kept = lab.refs["a"]
+    answers: list[Any] = []
+
+    def ask_later(request: Any, *args: Any) -> None:
+        asker = lab.system.start(otpy.child(Asker, sup, answers))
+        asker.cast(Asker.ask, request, args)
+        lab.settle()
+
+    lab.kill("b")
+    gate.reached()
+    ask_later(SUP.which_children)
+    ask_later(SUP.count_children)
+    ask_later(SUP.restart_child, "b")
+    ask_later(SUP.delete_child, "b")
+    ask_later(SUP.start_child, lab.worker("b"))
+    ask_later(SUP.get_childspec, "b")
+    ask_later(SUP.start_child, lab.worker("n"))
+    gate.open()
+    lab.settle()
+    which, counts, restarted, deleted, again, spec, new = answers
+    expected = {"a": "running", "b": "restarting", "c": "running" if strategy == "one_for_one" else "stopped"}
+    assert {info.id: info.state for info in which} == expected
+    assert (counts.specs, counts.active) == (3, 2 if strategy == "one_for_one" else 1)
+    assert isinstance(restarted, ChildStateError)
+    assert restarted.state == "restarting"
+    assert isinstance(deleted, ChildStateError)
+    assert deleted.state == "restarting"
+    assert isinstance(again, ChildStateError)
+    assert again.state == "already present"
+    assert spec.id == "b"
+    assert new.path == "lab/top/n"
+    assert lab.refs["a"] is kept
+    assert set(states(sup).values()) == {"running"}
+
+
+def test_messages_to_the_name_of_a_child_that_is_being_restarted_harm_nobody(lab: Lab) -> None:
+    """Bug report A 32."""
+    gate = lab.gate()
+    b = lab.worker("b", "+!!", at_start=lambda number: number == 2 and gate.wait()).opts(name="b")
+    sup = started(lab, b)
+    name = lab.system.ref(otpy.name(Worker, "b"))
+    lab.kill("b")
+    gate.reached()
+    name.tell("hello")
+    name.cast(Worker.end, BOOM)
+    gate.open()
+    assert lab.trace() == "✝b !b !b +b"
+    assert sup.is_alive()
+
+
+def test_terminate_child_ends_the_attempts_of_a_failing_restart(lab: Lab) -> None:
+    """Semantics 7.6 and 7.10."""
+    gate = lab.gate()
+    sup = started(lab, lab.worker("b", "+!*", at_start=lambda number: number == 2 and gate.wait()))
+    lab.kill("b")
+    gate.reached()
+    asker = lab.system.start(otpy.child(Asker, sup, []))
+    asker.cast(Asker.ask, SUP.terminate_child, ("b",))
+    lab.settle()
+    gate.open()
+    assert lab.trace() == "✝b !b"
+    assert states(sup) == {"b": "stopped"}
+
+
+def test_supervisor_told_to_stop_during_a_restart_loop_stops_promptly(lab: Lab) -> None:
+    """Case 128."""
+    gate = lab.gate()
+    b = lab.worker("b", "+!*", at_start=lambda number: number == 3 and gate.wait())
+    sup = started(lab, lab.worker("a"), b, max_restarts=1_000)
+    lab.kill("b")
+    gate.reached()
+    sup.stop(Shutdown(), block=False)
+    gate.open()
+    assert lab.trace() == "✝b !b !b -a(shutdown) SUP(shutdown)"
+
+
+def test_child_that_crashes_right_after_its_init_reaches_the_limit(lab: Lab) -> None:
+    """Case 130; bug report A 1."""
+    starts: list[int] = []
+
+    class Hasty(otpy.GenServer):
+        def init(self) -> object:
+            starts.append(self.ref.number)
+            return otpy.Continue()
+
+        def handle_continue(self, term: object) -> None:
+            raise ValueError("boom")
+
+    sup = lab.start(tree(otpy.child(Hasty), max_restarts=3))
+    lab.settle()
+    assert len(starts) == 4
+    assert isinstance(sup.reason, Shutdown)
+    assert isinstance(sup.reason.detail, RestartLimit)
+
+
+def test_stale_exit_of_a_removed_child_is_ignored(lab: Lab) -> None:
+    """Bug report A 14: remove a child and let it end at the same time."""
+    sup = started(lab, *lab.workers("ab"))
+    lab.system.suspend(sup.path)
+    asker = lab.system.start(otpy.child(Asker, sup, []))
+    asker.cast(Asker.ask, SUP.terminate_child, ("a",))
+    asker.cast(Asker.ask, SUP.delete_child, ("a",))
+    lab.settle()
+    lab.kill("a")
+    lab.system.resume(sup.path)
+    assert lab.trace() == "✝a"
+    assert states(sup) == {"b": "running"}
+
+
+def test_parent_that_watches_its_child_is_restarted_like_any_other(lab: Lab) -> None:
+    """Bug report A 34: a supervisor's own child monitors a sibling, and is itself restarted."""
+    started(lab, *lab.workers("ab"))
+    watcher = lab.refs["a"]
+    watcher.call(watcher.actor_class.ask_to_do, lambda worker: worker.monitor(lab.refs["b"]) and None)
+    watcher.call(watcher.actor_class.ask_to_do, lambda worker: worker.link(lab.refs["b"]))
+    lab.kill("b")
+    lab.kill("a")
+    lab.settle()
+    assert lab.refs["a"].is_alive()
+    assert lab.refs["b"].is_alive()
+
+
+def test_exit_of_a_child_that_was_unlinked_by_force_goes_unnoticed(lab: Lab) -> None:
+    """Case 102: an unlinked start function."""
+    sup = started(lab, lab.worker("a"))
+    drop_link(sup, lab.refs["a"])
+    lab.kill("a")
+    assert lab.trace() == "✝a"
+    sup.stop(Shutdown())
+
+
+class Asker(otpy.GenServer):
+    """Asks a supervisor, one request at a time, and keeps the answers, errors included."""
+
+    def init(self, sup: otpy.Ref[Any], answers: list[Any]) -> None:
+        self.sup, self.answers = sup, answers
+
+    @otpy.cast
+    def ask(self, request: Any, args: tuple[Any, ...]) -> None:
+        try:
+            self.answers.append(self.sup.within(None).call(request, *args))
+        except otpy.OtpyError as error:
+            self.answers.append(error)

@@ -1,0 +1,239 @@
+"""Supervisor: start in order, roll back, stop in reverse. otp_cases D."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.core.reason import Exit, FailedChild, Normal, Reason, Shutdown
+from otpy.errors import CallExitError, DeadlockError, NameTakenError, StartError
+from otpy.events import UnknownMessage
+from otpy.testing.recorder import Recorder
+from support.lab import BOOM, Parent, ids, states, tree
+
+if TYPE_CHECKING:
+    from support.lab import Lab
+
+
+def test_children_start_in_order_and_stop_in_reverse(lab: Lab) -> None:
+    """Case 76."""
+    parent, sup = lab.start_under_parent(tree(*lab.workers("abc")))
+    assert lab.trace() == "+a +b +c"
+    assert ids(sup) == "c b a"
+    parent.cast(Parent.send_exit, Shutdown())
+    assert lab.trace() == "-c(shutdown) -b(shutdown) -a(shutdown) SUP(shutdown)"
+
+
+@pytest.mark.parametrize("restart", ["permanent", "transient", "temporary"])
+def test_failed_start_stops_what_was_started_and_names_the_child(lab: Lab, restart: Any) -> None:
+    """Cases 77 and 78; bug report A 16."""
+    a, b, c, d = lab.worker("a"), lab.worker("b"), lab.worker("c", "!").opts(restart=restart), lab.worker("d")
+    with pytest.raises(StartError) as caught:
+        lab.system.start(tree(a, b, c, d))
+    assert caught.value.reason == Shutdown(FailedChild("c", BOOM))
+    assert lab.trace() == "+a +b !c -b(shutdown) -a(shutdown)"
+    assert lab.system.alive == 0
+    assert str(caught.value) == "lab/top did not start: shutdown: child c did not start: exit: 'boom'"
+
+
+def test_failed_start_of_a_nested_supervisor_rolls_back_the_outer_one(lab: Lab) -> None:
+    inner = tree(lab.worker("i1"), lab.worker("i2", "!"), id="inner")
+    with pytest.raises(StartError) as caught:
+        lab.system.start(tree(lab.worker("a"), inner, lab.worker("z")))
+    assert lab.trace() == "+a +i1 !i2 -i1(shutdown) -a(shutdown)"
+    assert caught.value.reason == Shutdown(FailedChild("inner", Shutdown(FailedChild("i2", BOOM))))
+
+
+def test_ignored_child_keeps_its_spec_unless_it_is_temporary(lab: Lab) -> None:
+    """Case 80."""
+    sup = lab.start(tree(lab.worker("a", "~"), lab.worker("t", "~").opts(restart="temporary"), lab.worker("b")))
+    assert lab.trace() == "~a ~t +b"
+    assert states(sup) == {"a": "stopped", "b": "running"}
+    counts = sup.call(otpy.Supervisor.count_children)
+    assert (counts.specs, counts.active, counts.supervisors, counts.workers) == (2, 1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("decision", "reason"),
+    [(otpy.Ignore(), Normal()), (otpy.Stop(BOOM), BOOM), (otpy.Fail(BOOM), BOOM)],
+    ids=str,
+)
+def test_supervisor_whose_init_decides_against_it_starts_nothing(lab: Lab, decision: object, reason: Reason) -> None:
+    """Case 81."""
+    with pytest.raises(StartError) as caught:
+        lab.system.start(tree(lab.worker("a"), init=lambda _: decision))
+    assert caught.value.reason == reason
+    assert lab.trace() == ""
+
+
+@pytest.mark.parametrize("junk", ["junk", 0, otpy.Continue("x"), otpy.Reply(1), []], ids=str)
+def test_supervisor_whose_init_returns_junk_does_not_start(lab: Lab, junk: object) -> None:
+    """Case 81."""
+    with pytest.raises(StartError, match="bad return value"):
+        lab.system.start(tree(lab.worker("a"), init=lambda _: junk))
+    assert lab.trace() == ""
+
+
+def test_taken_name_of_a_supervisor_is_refused_with_its_holder(lab: Lab) -> None:
+    """Case 86."""
+    first = lab.start(tree(id="first").opts(name="shop"))
+    with pytest.raises(NameTakenError) as caught:
+        lab.system.start(tree(lab.worker("a"), id="second").opts(name="shop"))
+    assert caught.value.holder is first
+    assert lab.trace() == ""
+
+
+@pytest.mark.parametrize("reason", [Shutdown(), BOOM, Normal()], ids=str)
+def test_exit_signal_of_a_stranger_is_ignored(lab: Lab, reason: Reason) -> None:
+    """Case 88."""
+    sup = lab.start(tree(lab.worker("a")))
+    stranger = lab.start(tree(lab.worker("s"), id="other"))
+    lab.trace()
+    sup.exit(reason)
+    lab.refs["s"].call(lab.refs["s"].actor_class.ask_to_do, lambda _: sup.exit(reason))
+    assert lab.trace() == ""
+    assert sup.is_alive()
+    assert stranger.is_alive()
+
+
+@pytest.mark.parametrize("reason", [Normal(), Exit("weird"), Shutdown("x")], ids=str)
+def test_exit_of_the_parent_ends_it_with_the_parents_reason(lab: Lab, reason: Reason) -> None:
+    """Case 89."""
+    parent, sup = lab.start_under_parent(tree(*lab.workers("ab")))
+    lab.trace()
+    parent.cast(Parent.send_exit, reason)
+    lab.settle()
+    assert sup.reason == reason
+    assert lab.trace().startswith("-b(shutdown) -a(shutdown) SUP(")
+
+
+def test_parent_that_dies_takes_its_supervisor_along(lab: Lab) -> None:
+    """Semantics 7.3."""
+    parent, _ = lab.start_under_parent(tree(lab.worker("a")))
+    lab.trace()
+    parent.kill()
+    assert lab.trace() == "-a(shutdown) SUP(killed)"
+
+
+def test_killed_supervisor_leaves_its_children_to_their_links(lab: Lab) -> None:
+    """Case 90."""
+    sup = lab.start(tree(lab.worker("a"), lab.worker("n", traps=False)))
+    deaf = lab.refs["n"]
+    lab.trace()
+    sup.kill()
+    assert lab.trace() == "SUP(killed) -a(killed)"
+    assert str(deaf.reason) == "killed"
+    assert lab.system.alive == 0
+
+
+def test_unexpected_message_is_reported_and_harms_nobody(lab: Lab) -> None:
+    """Case 92."""
+    sup = lab.start(tree(lab.worker("a")))
+    with Recorder(lab.system, UnknownMessage) as recorder:
+        sup.tell("what is this")
+        lab.settle()
+    assert [event.path for event in recorder.events] == ["lab/top"]
+    with pytest.raises(otpy.OtpyError, match="a supervisor takes no raw requests"):
+        sup.ask("and this")
+    assert sup.is_alive()
+
+
+def test_call_to_a_supervisor_that_is_stopping_fails_with_its_exit(lab: Lab) -> None:
+    """Case 93."""
+    gate = lab.gate()
+    sup = lab.start(tree(lab.worker("a", at_stop=gate.wait)))
+    asking = lab.start(tree(lab.worker("q"), id="other"))
+    sup.stop(Shutdown(), block=False)
+    gate.reached()
+    answers: list[object] = []
+
+    def ask(_: object) -> None:
+        with pytest.raises(CallExitError) as caught:
+            sup.call(otpy.Supervisor.which_children)
+        answers.append(caught.value.reason)
+
+    lab.refs["q"].cast(lab.refs["q"].actor_class.do, lambda: ask(None))
+    lab.settle()
+    assert answers == []
+    gate.open()
+    lab.settle()
+    assert answers == [Shutdown()]
+    assert asking.is_alive()
+
+
+@pytest.mark.parametrize("options", [{}, {"start_timeout": 9.0}, {"place": "thread"}], ids=str)
+def test_init_that_calls_its_own_supervisor_is_refused_at_once(lab: Lab, options: dict[str, Any]) -> None:
+    """Case 94, bug report A 43. OTP lets such a call run into its timeout, or hang."""
+    refusals: list[Exception] = []
+
+    class Asking(otpy.GenServer):
+        def init(self) -> None:
+            assert self.ref.parent is not None
+            with pytest.raises(DeadlockError) as caught:
+                self.ref.parent.within(None).call(otpy.Supervisor.which_children)
+            refusals.append(caught.value)
+
+    lab.start(tree(otpy.child(Asking).opts(**options)))
+    assert len(refusals) == 1
+    assert "lab/top/Asking → lab/top → lab/top/Asking" in str(refusals[0])
+
+
+def test_init_that_calls_the_supervisor_of_its_supervisor_is_refused_at_once(lab: Lab) -> None:
+    refusals: list[DeadlockError] = []
+
+    class Asking(otpy.GenServer):
+        def init(self, name: str) -> None:
+            with pytest.raises(DeadlockError) as caught:
+                self.system.ref(name).within(None).call(otpy.Supervisor.which_children)
+            refusals.append(caught.value)
+
+    lab.start(tree(tree(otpy.child(Asking, "top"), id="mid")).opts(name="top"))
+    assert [error.chain for error in refusals] == [
+        ("lab/top/mid/Asking", "lab/top", "lab/top/mid", "lab/top/mid/Asking")
+    ]
+
+
+def test_terminate_that_calls_its_own_supervisor_is_refused_at_once(lab: Lab) -> None:
+    refusals: list[Exception] = []
+
+    def ask() -> None:
+        with pytest.raises(DeadlockError) as caught:
+            sup.within(None).call(otpy.Supervisor.which_children)
+        refusals.append(caught.value)
+
+    sup = lab.start(tree(lab.worker("a", at_stop=ask)))
+    sup.stop()
+    assert len(refusals) == 1
+
+
+def test_requests_wait_while_a_child_starts(lab: Lab) -> None:
+    """Case 96."""
+    gate = lab.gate()
+    sup = lab.start(tree(lab.worker("q"), id="other"))
+    slow = lab.start(tree())
+    answers: list[object] = []
+
+    def start() -> None:
+        slow.within(None).call(otpy.Supervisor.start_child, lab.worker("a", at_start=lambda _: gate.wait()))
+
+    lab.refs["q"].cast(lab.refs["q"].actor_class.do, start)
+    gate.reached()
+    more = lab.start(tree(lab.worker("r"), id="third"))
+    lab.refs["r"].cast(lab.refs["r"].actor_class.do, lambda: answers.append(ids(slow)))
+    lab.settle()
+    assert answers == []
+    gate.open()
+    lab.settle()
+    assert answers == ["a"]
+    assert sup.is_alive()
+    assert more.is_alive()
+
+
+def test_stopping_a_supervisor_of_a_hundred_leaves_nobody(lab: Lab) -> None:
+    """Bug report A 13."""
+    sup = lab.start(tree(*(lab.worker(f"w{number}", traps=bool(number % 2)) for number in range(100))))
+    assert lab.system.alive == 101
+    sup.stop(Shutdown())
+    assert lab.system.alive == 0

@@ -1,0 +1,116 @@
+"""Restart intensity as tables: the window is exact, and its edge counts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from otpy.core.intensity import Window, admit
+
+
+def dies_at(max_restarts: int, max_seconds: float, crashes: list[int]) -> int | None:
+    """The number of the crash (from 1) that is one too many; None when all are borne.
+
+    The rule knows no unit: milliseconds, as whole numbers, hit the edge of the window exactly.
+    """
+    window, stamps = Window(max_restarts, max_seconds * 1000), ()
+    for number, crash in enumerate(crashes, 1):
+        stamps, allowed = admit(window, stamps, crash)
+        if not allowed:
+            return number
+    return None
+
+
+LIVES = None
+
+# (max_restarts, max_seconds, crash times in ms, OTP's outcome, otpy's). OTP floors its stamps to whole seconds, so its
+# window is up to a second longer: the rows where the outcomes differ have a gap between P and P + 1 seconds.
+ROWS = [
+    # Case 132, a limit of 1 in 5 s.
+    (1, 5.0, [100, 200], 2, 2),
+    (1, 5.0, [900, 5900], 2, 2),  # exactly P apart: the edge counts
+    (1, 5.0, [0, 5900], 2, LIVES),  # exact clock
+    (1, 5.0, [900, 6050], LIVES, LIVES),
+    (1, 5.0, [0, 6050], LIVES, LIVES),
+    # Case 133, a limit of 1 in 1 s.
+    (1, 1.0, [100, 500], 2, 2),
+    (1, 1.0, [0, 1900], 2, LIVES),  # exact clock
+    (1, 1.0, [900, 1100], 2, 2),
+    (1, 1.0, [0, 2000], LIVES, LIVES),
+    (1, 1.0, [100, 2100], LIVES, LIVES),
+    (1, 1.0, [900, 2100], LIVES, LIVES),
+    (1, 1.0, [0, 2100, 4200, 6300], LIVES, LIVES),
+    # Case 134.
+    (1, 2.0, [0, 2900], 2, LIVES),  # exact clock
+    (1, 2.0, [900, 3050], LIVES, LIVES),
+    (2, 1.0, [0, 500, 1900], 3, LIVES),  # exact clock
+    (2, 1.0, [0, 500, 2050], LIVES, LIVES),
+    (2, 1.0, [100, 200, 2050, 2100, 4050, 4100], LIVES, LIVES),
+    (2, 2.0, [0, 1000, 2900], 3, LIVES),  # exact clock
+    (2, 2.0, [0, 1000, 3050], LIVES, LIVES),
+    (2, 3.0, [0, 1000, 2000], 3, 3),
+    (2, 3.0, [0, 2000, 4000, 6000, 8000], LIVES, LIVES),
+    # the exact edge, and just beyond it
+    (0, 5.0, [0], 1, 1),
+    (1, 0.5, [0, 500], 2, 2),
+    (1, 0.5, [0, 501], LIVES, LIVES),
+    (3, 5.0, [0, 1, 2, 3], 4, 4),
+    (3, 5.0, [0, 1, 2, 5003], LIVES, LIVES),
+]
+
+
+@pytest.mark.parametrize(("max_restarts", "max_seconds", "crashes", "of_otp", "expected"), ROWS)
+def test_timeline(
+    max_restarts: int, max_seconds: float, crashes: list[int], of_otp: int | None, expected: int | None
+) -> None:
+    """Cases 132 to 134, with the adaptations that the exact clock asks for."""
+    assert dies_at(max_restarts, max_seconds, crashes) == expected
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_otp_differs_only_where_a_gap_lies_between_the_window_and_one_second_more(
+    row: tuple[int, float, list[int], int | None, int | None],
+) -> None:
+    """Semantics 7.5."""
+    max_restarts, max_seconds, crashes, of_otp, expected = row
+    if of_otp == expected:
+        return
+    span = (crashes[of_otp - 1] - crashes[of_otp - 1 - max_restarts]) / 1000
+    assert max_seconds < span < max_seconds + 1
+
+
+def test_defaults_are_three_restarts_in_five_seconds() -> None:
+    """Bug report A 11: the two were swapped."""
+    assert Window() == Window(max_restarts=3, max_seconds=5.0)
+
+
+def test_hundred_thousand_restarts_keep_no_more_stamps_than_the_window_can_hold() -> None:
+    """Bug report A 10."""
+    window, stamps = Window(3, 5.0), ()
+    longest = 0
+    for number in range(100_000):
+        stamps, allowed = admit(window, stamps, number * 1.7)
+        longest = max(longest, len(stamps))
+        assert allowed
+    assert longest == 3
+
+
+@given(
+    some.integers(0, 5),
+    some.floats(0.1, 10),
+    some.lists(some.floats(0, 5, allow_nan=False), max_size=30),
+)
+def test_counts_what_a_plain_reading_of_the_rule_counts(
+    max_restarts: int, max_seconds: float, gaps: list[float]
+) -> None:
+    window = Window(max_restarts, max_seconds)
+    now, stamps = 0.0, ()
+    all_stamps: list[float] = []
+    for gap in gaps:
+        now += gap
+        all_stamps.append(now)
+        stamps, allowed = admit(window, stamps, now)
+        counted = [stamp for stamp in all_stamps if stamp >= now - max_seconds]
+        assert list(stamps) == counted
+        assert allowed is (len(counted) <= max_restarts)

@@ -1,0 +1,59 @@
+"""An actor that does in its own turn whatever a test hands it, and keeps a log the test can read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import otpy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BOOM", "Doer", "flush"]
+
+BOOM = otpy.Exit("boom")
+
+Deed = "Callable[..., Any]"
+
+
+class Doer(otpy.GenServer):
+    """`ref.call(Doer.do, deed)` and `ref.cast(Doer.run, deed)` call `deed(self, …)`; messages go into `log`."""
+
+    def init(self, log: list[Any] | None = None, *, traps: bool = False, deed: Callable[..., Any] | None = None) -> Any:
+        self.log = [] if log is None else log
+        self.trap_exit = traps
+        return deed(self) if deed is not None else None
+
+    @otpy.call
+    def do(self, deed: Callable[..., Any], *args: Any) -> Any:
+        return deed(self, *args)
+
+    @otpy.cast
+    def run(self, deed: Callable[..., Any], *args: Any) -> Any:
+        return deed(self, *args)
+
+    @otpy.call
+    def read(self) -> list[Any]:
+        """A copy of the log; answered after all that was sent before."""
+        return list(self.log)
+
+    def handle_call(self, request: Any, caller: otpy.Caller) -> Any:
+        return request(self, caller) if callable(request) else request
+
+    def handle_info(self, message: Any) -> Any:
+        self.log.append(message)
+
+    def handle_continue(self, term: Any) -> Any:
+        self.log.append(("continue", term))
+        return term(self) if callable(term) else None
+
+    def handle_timeout(self) -> Any:
+        self.log.append("timeout")
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        self.log.append(("terminate", reason))
+
+
+def flush(ref: otpy.Ref[Doer]) -> list[Any]:
+    """What the actor has logged, once it has handled all that was sent before."""
+    return ref.call(Doer.read)

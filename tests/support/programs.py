@@ -1,0 +1,58 @@
+"""Programs that tests run in a process of their own: signals, forks and the end of an interpreter need one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Program"]
+
+PATIENCE = 20.0
+"""Seconds a program may take; only a failing test waits so long."""
+
+HEAD = """
+import faulthandler, os, signal, sys, threading, time
+faulthandler.dump_traceback_later(15, exit=True)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run in the background
+import otpy
+def say(*words):
+    print(*words, flush=True)
+"""
+
+
+class Program:
+    """A Python program that says things line by line."""
+
+    def __init__(self, folder: Path, source: str) -> None:
+        """Start it; its control socket, if it has one, goes into `folder`."""
+        code = HEAD + f"FOLDER = {str(folder)!r}\n" + textwrap.dedent(source)
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def line(self) -> str:
+        """The next line it says."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> tuple[int, str, str]:
+        """Wait for its end: its exit status, and the rest of what it said and complained of."""
+        said, complained = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, said.strip(), complained.strip()
