@@ -7,14 +7,14 @@ from otpy.actors.gen_server import GenServer
 from otpy.actors.supervisor import Supervisor
 from otpy.app import Application, main, run
 from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
-from otpy.core.reason import Crashed, Exit, Kill, Killed, NoProc, Normal, Reason, Shutdown
+from otpy.core.reason import Crashed, Exit, FailedChild, Kill, Killed, NoProc, Normal, Reason, RestartLimit, Shutdown
 from otpy.core.spec import BRUTAL_KILL, INFINITY, ChildSpec, Name, child, name
 from otpy.errors import OtpyError
 from otpy.runtime.actor import Actor
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal, Monitor
 from otpy.runtime.named import NamedRef
-from otpy.runtime.nap import checkpoint, sleep
+from otpy.runtime.nap import checkpoint, current, sleep
 from otpy.runtime.nap import exit_with as exit  # noqa: A004 - OTP's word; nobody imports it by star
 from otpy.runtime.ref import Ref
 from otpy.runtime.request import call, cast
@@ -34,6 +34,7 @@ __all__ = [
     "Exit",
     "ExitSignal",
     "Fail",
+    "FailedChild",
     "GenServer",
     "Ignore",
     "Kill",
@@ -48,6 +49,7 @@ __all__ = [
     "Reason",
     "Ref",
     "Reply",
+    "RestartLimit",
     "Shutdown",
     "Stop",
     "Supervisor",
@@ -56,6 +58,7 @@ __all__ = [
     "cast",
     "checkpoint",
     "child",
+    "current",
     "dynamic",
     "exit",
     "main",

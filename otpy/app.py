@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any
 import otpy.actors.adopted
 import otpy.actors.function
 import otpy.places  # noqa: F401 - the places register themselves
-from otpy.control.claim import claim_name
+from otpy.control.claim import NameClaim, claim_name
+from otpy.control.errors import DirectoryError
+from otpy.control.rights import check_rights
 from otpy.control.server import ControlServer
 from otpy.core.exit_codes import ExitCode
 from otpy.core.reason import Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import OtpyError, TreeFailedError
+from otpy.runtime.lifecycle import kill
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES, System
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from otpy.control.rights import Rights
     from otpy.core.clock import Clock
+    from otpy.events import Event
     from otpy.runtime.stopping import Unstopped
 
 __all__ = ["Application", "main", "run"]
@@ -69,6 +73,11 @@ class Application(System):
         """Note when the root ends by itself."""
         watch(_RootWatch(self))
 
+    def end_start(self) -> None:
+        """Kill the root if its start is not done, as when a program was told to stop while an `init` hangs."""
+        if self.root is not None and self.root.is_starting():
+            kill(self.root)
+
     def root_ended(self, reason: Reason) -> None:
         """The root has ended."""
         gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
@@ -91,7 +100,8 @@ class _RootWatch(Monitor):
         self.app = app
 
     def fire(self, reason: Reason) -> None:
-        self.app.root_ended(reason)
+        root = self.app.root  # what ended before it was watched has ended for its own reason, not for `NoProc`
+        self.app.root_ended(reason if root is None or root.reason is None else root.reason)
 
 
 @contextmanager
@@ -104,6 +114,8 @@ def run(
     switch_interval: float | None = None,
     gc_freeze: bool = False,
     clock: Clock | None = None,
+    seed: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
     max_threads: int = MAX_THREADS,
     max_zombies: int = MAX_ZOMBIES,
     control_directory: Path | None = None,
@@ -122,6 +134,8 @@ def run(
         switch_interval: seconds a computing thread keeps the interpreter; None leaves Python's 0.005. Process-wide.
         gc_freeze: take what is there after the start out of garbage collections. Process-wide.
         clock: the system's clock; the monotonic one by default.
+        seed: for `system.random`.
+        on_event: called with every event from the first on, in the thread where it happens; see `otpy.events`.
         max_threads: extra threads for actors that block outside of otpy.
         max_zombies: killed actors that may still run before the program ends.
         control_directory: where the control socket goes.
@@ -130,31 +144,45 @@ def run(
         StartError: the tree did not start.
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
+    check_rights(control)
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
-    claim = claim_name(name or _snake(spec.id), control_directory) if control != "off" else None
-    own = claim.name if claim is not None else name or _snake(spec.id)
-    system = Application(own, clock=clock, max_threads=max_threads, max_zombies=max_zombies)
-    server = ControlServer(system, rights=control, directory=control_directory, claim=claim)
+    wanted = name or _snake(spec.id)
+    claim = _claim(wanted, control_directory) if control != "off" else None
+    own = wanted if claim is None else claim.name
+    system = Application(own, clock=clock, seed=seed, max_threads=max_threads, max_zombies=max_zombies)
+    if on_event is not None:
+        system.events.attach(on_event)
+    rights: Rights = "off" if claim is None else control
+    server = ControlServer(system, rights=rights, directory=control_directory, claim=claim)
     if switch_interval is not None:
         sys.setswitchinterval(switch_interval)
     atexit.register(system.stop, timeout=shutdown)
-    try:
-        server.start()
-        with _signals(system):
+    with _signals(system, shutdown):  # until all is stopped: a second signal may come while it is
+        try:
+            server.start()
             system.start_root(spec)
             system.watch_root()
             if gc_freeze:
                 gc.collect()
                 gc.freeze()
             yield system
-    finally:
-        atexit.unregister(system.stop)
-        system.left = system.stop(timeout=shutdown)
-        server.close()
-        for unstopped in system.left:
-            log.error("%s", unstopped)
+        finally:
+            atexit.unregister(system.stop)
+            system.left = system.stop(timeout=shutdown)
+            server.close()
+            for unstopped in system.left:
+                log.error("%s", unstopped)
     if system.failure is not None:
         raise TreeFailedError(system.name, system.failure)
+
+
+def _claim(name: str, directory: Path | None) -> NameClaim | None:
+    """Take a name among the user's programs; a program that cannot be looked into is still better than none."""
+    try:
+        return claim_name(name, directory)
+    except DirectoryError as error:
+        log.warning("%s runs without a control socket: %s", name, error)
+        return None
 
 
 def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> int:
@@ -170,7 +198,7 @@ def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> in
 
 
 @contextmanager
-def _signals(system: Application) -> Iterator[None]:
+def _signals(system: Application, shutdown: float) -> Iterator[None]:
     """SIGTERM and SIGINT ask the program to stop; only the main thread can say so, and only there it is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -184,10 +212,11 @@ def _signals(system: Application) -> Iterator[None]:
             os.kill(os.getpid(), number)
         seen.append(number)
         system.request_stop()
+        system.timers.after(shutdown, system.end_start)
 
     owner = os.getpid()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        before[number] = signal.signal(number, on_signal)
+    for wanted in (signal.SIGTERM, signal.SIGINT):
+        before[wanted] = signal.signal(wanted, on_signal)
     try:
         yield
     finally:

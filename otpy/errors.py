@@ -94,6 +94,7 @@ class UnknownOptionError(SpecError):
         """Name the option and the likely right one."""
         super().__init__(path, f"no option {option!r}: {hint}")
         self.option = option
+        self.hint = hint
 
 
 class StartError(OtpyError):

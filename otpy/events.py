@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING
+from threading import RLock, current_thread, main_thread
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from otpy.core.reason import BadReturn, Crashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +34,8 @@ __all__ = [
 ]
 
 log = logging.getLogger("otpy")
+
+E = TypeVar("E", bound="Event")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +102,8 @@ class ChildTerminated(Event):
 
     @property
     def level(self) -> int:
-        """An error, as in OTP: the crash report beside it says more."""
-        return logging.ERROR
+        """An error, unless the crash itself has been reported as one: two reports of one crash hide each other."""
+        return logging.DEBUG if isinstance(self.reason, Crashed | BadReturn) else logging.ERROR
 
     def __str__(self) -> str:
         return f"{self.path} ended: {self.reason}"
@@ -263,11 +268,17 @@ class Events:
 
     def __init__(self) -> None:
         """Start with the log as the only listener."""
-        self._lock = Lock()  # guards the replacement of the tables; they are read without it, whole or not at all
-        self._all: tuple[Callable[[Event], None], ...] = ()
-        self._some: dict[type[Event], tuple[Callable[[Event], None], ...]] = {}
+        # Guards the replacement of the tables; they are read without it, whole or not at all. RLock: a signal handler
+        # may attach in the middle of it.
+        self._lock = RLock()
+        self._all: tuple[Callable[[Any], object], ...] = ()
+        self._some: dict[type[Event], tuple[Callable[[Any], object], ...]] = {}
 
-    def attach(self, handler: Callable[[Event], None], *types: type[Event]) -> Callable[[], None]:
+    @overload
+    def attach(self, handler: Callable[[Event], object]) -> Callable[[], None]: ...
+    @overload
+    def attach(self, handler: Callable[[E], object], *types: type[E]) -> Callable[[], None]: ...
+    def attach(self, handler: Callable[[Any], object], *types: type[Event]) -> Callable[[], None]:
         """Call `handler(event)` for each event of these types, or for all; returns a function that ends it."""
         with self._lock:
             if not types:
@@ -287,11 +298,23 @@ class Events:
 
     def emit(self, event: Event) -> None:
         """Hand an event to the log and to all who attached."""
-        level = event.level
-        if log.isEnabledFor(level):
-            log.log(level, "%s", event, extra={"otpy": event})
-        for handler in (*self._all, *self._some.get(type(event), ())):
+        for handler in (_write, *self._all, *self._some.get(type(event), ())):
             try:
                 handler(event)
-            except Exception:
-                log.exception("a handler of events failed")
+            except BaseException as error:
+                _survive(error)
+
+
+def _write(event: Event) -> None:
+    """The handler that is always there: the log."""
+    level = event.level
+    if log.isEnabledFor(level):
+        log.log(level, "%s", event, extra={"otpy": event})
+
+
+def _survive(error: BaseException) -> None:
+    """Nothing a handler raises may stop what it is told of: an actor's death must reach all who wait for it."""
+    if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+        raise error  # somebody's Ctrl-C, which has nothing to do with the handler
+    with suppress(Exception):  # where the log itself fails, there is nobody left to tell
+        log.error("a handler of events failed", exc_info=error)

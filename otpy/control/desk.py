@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError, ControlError, RightsError, VersionError, WireError
 from otpy.control.rights import allows
-from otpy.control.timebox import TimeBox
+from otpy.runtime.timebox import TimeBox
 from otpy.control.wire import PROTOCOL, decode, encode, otpy_version
 from otpy.core.text import exception_line, safe_str, visible
 from otpy.errors import OtpyError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["after_fork", "forget"]
+__all__ = ["after_fork", "forget", "holders"]
 
 # Fork hooks belong to the process and cannot be taken back, so this table is the one thing here that is no system's.
 _callbacks: dict[int, Callable[[], None]] = {}
@@ -29,6 +29,11 @@ def after_fork(callback: Callable[[], None]) -> int:
 def forget(number: int) -> None:
     """Stop running the callback with this number; unknown numbers are fine."""
     _callbacks.pop(number, None)
+
+
+def holders() -> list[object]:
+    """Whose methods are in the table: what still holds a socket or a lock; tests look here for what was left behind."""
+    return [getattr(callback, "__self__", None) for callback in list(_callbacks.values())]
 
 
 def _in_child() -> None:

@@ -52,7 +52,7 @@ def decode(payload: bytes, *, max_depth: int) -> object:
     """
     try:
         value: object = msgpack.unpackb(payload, unicode_errors=UNICODE)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (msgpack.UnpackException, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise WireError(f"not msgpack: {type(error).__name__}") from error
     _check_depth(value, max_depth)
     return value

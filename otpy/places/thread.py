@@ -20,80 +20,91 @@ __all__ = ["ThreadHome"]
 
 
 class ThreadHome:
-    """Gives turns to one actor, on its own thread, which ends with the actor.
+    """Gives turns to one actor, on its own thread, which starts with the first turn and ends with the actor.
 
     As in the pool, who appends to `queue` then looks at `free`, and the thread adds to `free`, then looks at `queue`.
     """
 
     def __init__(self, system: System, ref: Ref[Any]) -> None:
-        """Start the thread; it waits for the actor's first turn.
-
-        Raises:
-            RuntimeError: no thread could be started.
-        """
+        """Have no thread yet."""
         self.queue: deque[Any] = deque()
-        self.free: list[bool] = []
+        self.free: list[bool] = [True]
         self.seat = seats.Seat()
+        self.seat.waiting = True
         self._system = system
-        self._ref = ref
+        self._name = f"otpy-{ref.number}-{ref.id}"
         self._parking = seats.take_lock()
+        self._has_thread = False
         self._closed = False
-        name = f"otpy-{ref.number}-{ref.id}"
         system.threads.add(self)
-        try:
-            threading.Thread(target=self._run, name=name, daemon=True).start()
-        except RuntimeError:
-            system.threads.discard(self)
-            raise
 
     def engage(self) -> bool:
-        """Wake the thread."""
+        """Wake the thread, or start it; False when none could be had, and then there never will be one."""
         try:
             self.free.pop()
         except IndexError:
             return True
         self.seat.waiting = False
-        self._parking.release()
-        return True
+        if self._has_thread:
+            self._parking.release()
+            return True
+        return self._start()
 
     def is_idle(self) -> bool:
         """Whether the actor rests, or waits inside otpy."""
         return self.seat.waiting and not self.queue
 
     def close(self) -> None:
-        """Let the thread end when it has nothing to do."""
+        """Let the thread end when it has nothing to do; called when its actor is gone, or the system is."""
         self._closed = True
         self.engage()
 
+    def _start(self) -> bool:
+        if self._closed and not self.queue:
+            self._end()
+            return True
+        self._has_thread = True  # before the start: from then on the thread may be found in `free`
+        try:
+            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+        except RuntimeError:  # can't start new thread
+            self.queue.clear()
+            self._end()
+            return False
+        return True
+
     def _run(self) -> None:
         seats.sit(self.seat)
-        while not self._closed:
+        seat = self.seat
+        while True:
             try:
                 ref = self.queue.popleft()
             except IndexError:
-                if self._ref.reason is not None:
+                if self._closed:
                     break
                 self._rest()
                 continue
-            self.seat.turns += 1
-            self.seat.since = self._system.clock.now()
-            self.seat.ref = ref
+            seat.turns += 1
+            seat.since = self._system.clock.now()
+            seat.ref = ref
             context = ref.context or ref.new_context()
-            context.run(turn, ref, BATCH, self.seat)
-            self.seat.wake_late()
+            context.run(turn, ref, BATCH, seat)
+            seat.wake_late()
             after_turn(ref)
-            self.seat.ref = None
-        self._system.threads.discard(self)
-        self._system.pool.notice_idle()
+            seat.ref = None
+        self._end()
 
     def _rest(self) -> None:
         self.seat.waiting = True
         self.free.append(True)
-        if self.queue or self._closed or self._ref.reason is not None:
+        if self.queue or self._closed:
             self.engage()
         else:
             self._system.pool.notice_idle()
         self._parking.acquire()
+
+    def _end(self) -> None:
+        self._system.threads.discard(self)
+        self._system.pool.notice_idle()
 
 
 def _home(system: System, ref: Ref[Any]) -> Home:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from otpy.core.decision import Stop
 from otpy.core.reason import NoProc, Normal, Reason
+from otpy.errors import ActorExit
 from otpy.events import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
-from otpy.runtime.mailbox import put
+from otpy.runtime.mailbox import tick
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.ref import Ref, deliver_info
 from otpy.runtime.request import vocabulary
@@ -47,6 +49,7 @@ class Actor(PykkaActor):
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
+    stops_by_signal: ClassVar[bool] = False  # whether it handles no messages, so that `ref.stop` has to be an exit signal
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     _own_init: ClassVar[bool] = False
@@ -58,8 +61,14 @@ class Actor(PykkaActor):
         cls.otpy_casts = vocabulary(cls, "cast")
         cls._own_init = cls.__init__ is not Actor.__init__
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        """Do nothing: what pykka makes here is made on first use."""
+    if TYPE_CHECKING:
+        # The checker then refuses `otpy.child(Class, …)` with arguments that its `init` does not take.
+        def __init__(self) -> None: ...
+
+    else:
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            """Do nothing: what pykka makes here is made on first use."""
 
     @classmethod
     def make(cls, ref: Ref[Any]) -> Self:
@@ -97,17 +106,19 @@ class Actor(PykkaActor):
 
         The timer dies with this incarnation. OTP: erlang:send_after/3.
         """
-        return self._own(self.system.timers.after(seconds, put, self.ref, (deliver_info, message)))
+        ref = self._living()
+        return ref.system.timers.after(seconds, tick, ref, (deliver_info, message), owner=ref.extras().timers)
 
     def send_interval(self, period: float, message: object) -> Timer:
         """Have `handle_info(message)` run every `period` seconds; late ones are left out, not made up for.
 
         OTP: timer:send_interval/2.
         """
-        if period <= 0:
+        if not 0 < period < math.inf:
             text = f"an interval is longer than 0 seconds, got {period!r}"
             raise ValueError(text)
-        return self._own(self.system.timers.every(period, put, self.ref, (deliver_info, message)))
+        ref = self._living()
+        return ref.system.timers.every(period, tick, ref, (deliver_info, message), owner=ref.extras().timers)
 
     def cancel_timer(self, timer: Timer) -> bool:
         """Cancel a timer; False when it has fired: then its message may be in the mailbox."""
@@ -115,8 +126,8 @@ class Actor(PykkaActor):
 
     def use(self, resource: AbstractContextManager[T]) -> T:
         """Enter a context manager that is closed, the last first, when this incarnation ends, however it ends."""
+        more = self._living().extras()
         value = resource.__enter__()
-        more = self.ref.extras()
         if more.resources is None:
             more.resources = []
         more.resources.append(resource)
@@ -127,8 +138,12 @@ class Actor(PykkaActor):
 
         A dead one sends its `NoProc` at once: as a message with `trap_exit`, else it ends this actor.
         """
-        if not add_link(self.ref, other):
-            exit_signal(self.ref, other, NoProc())
+        ref = self._living()
+        if other.system is not ref.system:
+            text = f"{ref.path} and {other.path} belong to two systems: monitor it instead"
+            raise ValueError(text)
+        if not add_link(ref, other):
+            exit_signal(ref, other, NoProc())
 
     def unlink(self, other: Ref[Any]) -> None:
         """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
@@ -137,12 +152,16 @@ class Actor(PykkaActor):
     def monitor(self, target: Ref[Any] | str) -> Monitor:
         """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""
         found = self.system.whereis(target) if isinstance(target, str) else target
-        monitor = Monitor(target, found, self.ref)
+        monitor = Monitor(target, found, self._living())
         watch(monitor)
         return monitor
 
-    def demonitor(self, monitor: Monitor) -> bool:
-        """Watch no longer; False when it has fired: then its `Down` may be in the mailbox. OTP: demonitor/1."""
+    def demonitor(self, monitor: Monitor, *, flush: bool = False) -> bool:
+        """Watch no longer; False when it has fired: then its `Down` may be in the mailbox. OTP: demonitor/1,2.
+
+        With `flush` a `Down` that is in the mailbox is dropped too.
+        """
+        monitor.muted = monitor.muted or flush
         return monitor.cancel()
 
     def spawn_link(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
@@ -160,10 +179,12 @@ class Actor(PykkaActor):
         """End after the messages that have already arrived; does not wait."""
         self.ref.stop(block=False)
 
-    def _own(self, timer: Timer) -> Timer:
-        timer.owner = self.ref.extras().timers
-        timer.owner.add(timer)
-        return timer
+    def _living(self) -> Ref[Any]:
+        """The own ref, for code that is not fenced off; one that was killed but still runs is thrown out here."""
+        ref: Ref[Any] = self._actor_ref  # type: ignore[assignment]  # pykka types it as its own
+        if ref.reason is not None:
+            raise ActorExit(ref.reason)
+        return ref
 
     # What the runtime calls, in the actor's turns.
 
@@ -236,12 +257,12 @@ class Actor(PykkaActor):
         return self.ref.actor_urn
 
     @property
-    def actor_inbox(self) -> Any:  # as above
+    def actor_inbox(self) -> Any:  # type: ignore[override]  # as above
         """For pykka's users."""
         return self.ref.actor_inbox
 
     @property
-    def actor_stopped(self) -> Any:  # as above
+    def actor_stopped(self) -> Any:  # type: ignore[override]  # as above
         """For pykka's users."""
         return self.ref.actor_stopped
 

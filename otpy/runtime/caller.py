@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
-from otpy.errors import ActorExit, CallExitError, CallTimeoutError, DeadlockError, MailboxFullError, NoProcError
-from otpy.runtime.mailbox import bury, open_mailbox, send, with_keywords
-from otpy.runtime.seat import Seat, Slot, here, local
+from otpy.errors import ActorExit, CallError, CallExitError, CallTimeoutError, DeadlockError, MailboxFullError, NoProcError
+from otpy.runtime.mailbox import bury, open_mailbox, request_word, send
+from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
 
 if TYPE_CHECKING:
     from otpy.runtime.pykka import Future
     from otpy.runtime.ref import Ref
+    from otpy.runtime.timers import Timer
 
-__all__ = ["CALL_TIMEOUT", "Caller", "FutureCaller", "call", "deadlock", "request_future"]
+__all__ = ["CALL_TIMEOUT", "Caller", "FutureCaller", "call", "deadlock", "request_future", "time_limit"]
 
 CALL_TIMEOUT = 5.0
 """Seconds a call waits for its reply unless told otherwise. OTP: 5000 ms, gen_server:call/2."""
+
+STANDSTILL = 10.0
+"""Real seconds a thread outside of all actors waits on a virtual clock, which it may be the one to move."""
+
+STOOD_STILL = f"{STANDSTILL:g} real seconds went by; virtual time stands still while the thread that moves it waits"
 
 
 class Caller(Slot):
@@ -38,7 +46,7 @@ class Caller(Slot):
     @property
     def request(self) -> str:
         """The name of the request, for reports."""
-        return _name(self.message)
+        return request_word(self.message)
 
     @property
     def ref(self) -> Ref[Any] | None:
@@ -53,13 +61,13 @@ class Caller(Slot):
         if self.target.system.undead:
             here().fence()
         if self.deferred:
-            self.target.extras().deferred.discard(self)
+            self.target.extras().deferred.pop(self, None)
         return self.resolve(value)
 
     def refuse(self, error: Exception) -> None:
         """Answer with an error that is raised in the caller; the server lives on."""
-        if self.deferred:
-            self.target.extras().deferred.discard(self)
+        if self.target.system.undead:
+            here().fence()
         self._fail(error)
 
     def fail(self, reason: Reason) -> None:
@@ -78,11 +86,17 @@ class Caller(Slot):
         """The calling actor itself was told to die; it stops waiting and leaves its code."""
         self._fail(ActorExit(reason))
 
+    def break_off(self, error: BaseException) -> None:
+        """As `Slot.break_off`."""
+        self._fail(error)
+
     def _fail(self, error: BaseException) -> None:
         try:
             self.claim.pop()
         except IndexError:
             return
+        if self.deferred:
+            self.target.extras().deferred.pop(self, None)
         self.error = error
         self.wake()
 
@@ -99,17 +113,18 @@ class FutureCaller(Caller):
         self.value: Any = None
 
     def wake(self) -> None:
-        """Fill the future."""
-        if self.error is None:
-            self.future.set(self.value)
-        else:
-            self.future.set_exception((type(self.error), self.error, None))
+        """Fill the future, unless somebody else has done so."""
+        with suppress(Exception):
+            if self.error is None:
+                self.future.set(self.value)
+            else:
+                self.future.set_exception((type(self.error), self.error, None))
 
 
 def request_future(ref: Ref[Any], message: tuple[Any, ...], future: Future[Any]) -> None:
     """Send a request whose reply goes into a future; never blocks."""
-    if ref.reason is not None:
-        error = NoProcError(ref.path, "ask", ref.reason)
+    if ref.reason is not None or ref.system.forked:
+        error = NoProcError(ref.path, "ask", ref.reason or NoProc())
         future.set_exception((NoProcError, error, None))
         return
     send(ref, FutureCaller(future, ref, message))
@@ -124,18 +139,21 @@ def call(ref: Ref[Any], message: tuple[Any, ...], timeout: float | None) -> Any:
     me = seat.ref
     system = ref.system
     if ref.reason is not None or system.forked:
-        raise NoProcError(ref.path, _name(message), ref.reason or NoProc())
+        raise NoProcError(ref.path, request_word(message), ref.reason or NoProc())
     caller = Caller(seat, ref, message)
     if me is not None:
         # Publish, then look: of two calls that close a circle at the same time at least one sees the other.
         me.waiting = caller
         if (ref is me or ref.waiting is not None) and (chain := deadlock(me, ref)):
             _withdraw(me, caller)
-            raise DeadlockError(ref.path, _name(message), chain)
-        if me.reason is not None:
-            _withdraw(me, caller)
-            raise ActorExit(me.reason)
-    timer = system.timers.after(timeout, caller.expire, timeout) if system.is_virtual and timeout else None
+            raise DeadlockError(ref.path, request_word(message), chain)
+        if me.alert:  # published, then looked: an exit signal is noted first, then looks for who waits
+            try:
+                seat.leave_if_told()
+            except ActorExit:
+                _withdraw(me, caller)
+                raise
+    timer = _virtual_deadline(caller, timeout) if system.is_virtual else None
     # All else is done by now, for between the wake-up in `put` and the wait in `acquire` the woken thread and this one
     # would fight for the interpreter; 2 us more here are 10 us more for each call.
     lock = caller.lock
@@ -161,9 +179,13 @@ def call(ref: Ref[Any], message: tuple[Any, ...], timeout: float | None) -> Any:
         elif ref.reason is not None:
             bury(ref)
         if pool is not None:
-            pool.pass_on(seat)
-        if timeout is None or timer is not None:
+            pool.pass_on(seat, caller)
+        elif me is not None:
+            me.system.pool.notice_idle()  # the thread of one actor: it rests now
+        if timeout is None:
             answered = lock.acquire()
+        elif timer is not None:
+            answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
         else:
             answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003 - by position it is quicker
     except BaseException:
@@ -180,16 +202,38 @@ def call(ref: Ref[Any], message: tuple[Any, ...], timeout: float | None) -> Any:
         if me.reason is not None:
             raise ActorExit(me.reason)
     if not answered:
-        raise CallTimeoutError(ref.path, _name(message), timeout or 0.0)
+        if caller.deferred:
+            ref.extras().deferred.pop(caller, None)
+        if timer is not None:
+            raise CallError(ref.path, request_word(message), STOOD_STILL)
+        raise CallTimeoutError(ref.path, request_word(message), timeout or 0.0)
     if caller.error is not None:
         raise caller.error
     return caller.value
 
 
+def time_limit(seconds: float | None) -> float | None:
+    """The time for a call as a lock takes it; None, and infinity, wait for ever."""
+    if seconds is None or seconds >= LONGEST:
+        return None
+    if math.isnan(seconds):
+        text = f"a time is a number of seconds, got {seconds!r}"
+        raise ValueError(text)
+    return seconds
+
+
+def _virtual_deadline(caller: Caller, timeout: float | None) -> Timer | None:
+    """The time for a call as a timer of the virtual clock; no time at all is none, but in a seeded run nothing is real."""
+    system = caller.target.system
+    if timeout is None or (timeout <= 0 and not system.pool.is_seeded):
+        return None
+    return system.timers.after(timeout, caller.expire, timeout)
+
+
 def _withdraw(me: Ref[Any] | None, caller: Caller) -> None:
     if me is not None:
         me.waiting = None
-    caller.give_up()
+    caller.abandon()
 
 
 def deadlock(me: Ref[Any], target: Ref[Any]) -> list[str]:
@@ -197,18 +241,17 @@ def deadlock(me: Ref[Any], target: Ref[Any]) -> list[str]:
 
     An edge ends when its reply is given; a deferred reply may come from anybody and proves nothing.
     """
-    chain = [me]
+    chain, edges = [me], []
     current = target
-    while True:
-        chain.append(current)
-        if current is me:
-            return [ref.path for ref in chain]
-        waits = current.waiting
-        if waits is None or waits.deferred or not waits.claim or current in chain[:-1]:
+    while current is not me:
+        edge = current.waiting
+        if edge is None or edge.deferred or not edge.claim or current in chain:
             return []
-        current = waits.target
-
-
-def _name(message: tuple[Any, ...]) -> str:
-    function = message[1] if message[0] is with_keywords else message[0]
-    return getattr(function, "__name__", "?").removeprefix("deliver_")
+        chain.append(current)
+        edges.append(edge)
+        current = edge.target
+    # Seen one after the other they prove nothing: one may have ended before the next began. An edge never comes back, so
+    # those that are still there now were all there when the first look was over.
+    if any(ref.waiting is not edge or edge.deferred or not edge.claim for ref, edge in zip(chain[1:], edges, strict=True)):
+        return []
+    return [ref.path for ref in (*chain, me)]

@@ -33,6 +33,7 @@ class Extras:
         "_watches",
         "alarms",
         "idle_timer",
+        "orphans",
         "pending",
         "resources",
         "starter",
@@ -42,7 +43,7 @@ class Extras:
     def __init__(self) -> None:
         """Nothing yet."""
         self._lane: deque[Callable[[Ref[Any]], None]] | None = None
-        self._deferred: set[Caller] | None = None
+        self._deferred: dict[Caller, None] | None = None
         self._timers: set[Timer] | None = None
         self._watches: set[Monitor] | None = None
         self._spawned: dict[str, Ref[Any]] | None = None
@@ -54,8 +55,10 @@ class Extras:
         """The timeout that the next message cancels."""
         self.resources: list[AbstractContextManager[Any]] | None = None
         """What it entered through `self.use`, in order."""
-        self.starter: list[Callable[[object], None]] | None = None
+        self.starter: list[Callable[[object], object]] | None = None
         """Told when `init` is done or has failed; who pops it tells."""
+        self.orphans: list[Ref[Any]] | None = None
+        """What it had started and was linked to when it died, and what therefore is to end, too."""
         self.alarms = 0
         """How many of the mailbox's growth alarms were given."""
 
@@ -76,10 +79,10 @@ class Extras:
         return self._lane is not None
 
     @property
-    def deferred(self) -> set[Caller]:
-        """Callers it will answer later."""
+    def deferred(self) -> dict[Caller, None]:
+        """Callers it will answer later, in order: a death tells them so."""
         if self._deferred is None:
-            self._deferred = set()
+            self._deferred = {}
         return self._deferred
 
     @property
@@ -102,6 +105,11 @@ class Extras:
         if self._spawned is None:
             self._spawned = {}
         return self._spawned
+
+    @property
+    def has_spawned(self) -> bool:
+        """Whether it started others itself; looked at without making the table."""
+        return bool(self._spawned)
 
     def tables(self) -> tuple[list[Timer], list[Monitor], list[Caller]]:
         """What a death has to end: timers, watches, waiting callers."""

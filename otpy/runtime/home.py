@@ -31,14 +31,24 @@ class Home(Protocol):
     Whoever popped an actor's `tok` appends it to `queue`, then looks at `free`, and calls `engage` when that is not empty.
     """
 
-    queue: RunQueue
-    """Actors with something to do."""
-    free: list[bool]
-    """Not empty while somebody could begin a turn."""
+    @property
+    def queue(self) -> RunQueue:
+        """Actors with something to do."""
+
+    @property
+    def free(self) -> list[Any]:  # Any: what stands in it is the home's own business
+        """Not empty while somebody could begin a turn."""
 
     def engage(self) -> bool:
-        """Have somebody begin a turn; from any thread."""
+        """Have somebody begin a turn; from any thread. False when no thread could be had for it."""
+
+    def close(self) -> None:
+        """Let its threads end."""
 
 
-PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": lambda system, _: system.pool}
+def _pool(system: System, _: Ref[Any]) -> Home:
+    return system.pool
+
+
+PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": _pool}
 """How to make the home for one actor, by the name of its place; places register themselves."""

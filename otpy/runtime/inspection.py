@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from otpy.errors import ChildStateError, NoSuchActorError
+from otpy.errors import CallTimeoutError, ChildStateError, NoSuchActorError
 from otpy.runtime.lifecycle import kill
+from otpy.runtime.mailbox import poke
 from otpy.runtime.records import children_of, record_of, records_below, stopped_record
+from otpy.runtime.seat import Slot, here
 from otpy.runtime.stacks import seat_of, stack_of
 
 if TYPE_CHECKING:
@@ -20,91 +22,128 @@ __all__ = ["Inspection"]
 class Inspection:
     """Mixed into `System`; any thread may call these. The reading half waits for nobody."""
 
-    def records(self: System, path: str | None = None, limit: int = 200) -> list[ActorRecord]:
+    @property
+    def _system(self) -> System:
+        return cast("System", self)
+
+    def records(self, path: str | None = None, limit: int = 200) -> list[ActorRecord]:
         """The actors at and below a path, depth first in start order; at most `limit` children of each are listed."""
-        if path is not None and path != self.name:
+        if path is not None and path != self._system.name:
             return [self._record_at(path), *self._below(path, limit)]
         found: list[ActorRecord] = []
-        roots = [self.root] if self.root is not None and self.root.reason is None else []
-        for top in [*roots, *(ref for ref in list(self.tops.values()) if ref is not self.root)]:
-            found.extend(records_below(self, top, limit))
+        roots = [self._system.root] if self._system.root is not None and self._system.root.reason is None else []
+        for top in [*roots, *(ref for ref in list(self._system.tops.values()) if ref is not self._system.root)]:
+            found.extend(records_below(self._system, top, limit))
         return found
 
-    def record(self: System, path: str) -> ActorRecord:
+    def record(self, path: str) -> ActorRecord:
         """One actor. Raises NoSuchActorError."""
         return self._record_at(path)
 
-    def zombies(self: System) -> list[ActorRecord]:
+    def zombies(self) -> list[ActorRecord]:
         """Killed actors whose code still runs."""
-        return [record_of(self, ref) for ref in list(self.undead)]
+        return [record_of(self._system, ref) for ref in list(self._system.undead)]
 
-    def stack(self: System, path: str) -> str | None:
+    def stack(self, path: str) -> str | None:
         """The Python stack of a running actor; None when it rests."""
-        ref = self.find(path)
-        ref = ref or next((zombie for zombie in list(self.undead) if zombie.path == path), None)
+        ref = self._system.find(path)
+        ref = ref or next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
         if ref is None:
-            raise self.missing(path)
-        seat = seat_of(self, ref)
+            raise self._system.missing(path)
+        seat = seat_of(self._system, ref)
         return None if seat is None else stack_of(seat)
 
-    def counts(self: System) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """How many actors, zombies, threads and waiting turns there are."""
         return {
-            "actors": self.alive,
-            "zombies": len(self.undead),
-            "threads": len(self.pool.workers) + len(self.threads),
-            "run_queue": len(self.pool.queue),
+            "actors": self._system.alive,
+            "zombies": len(self._system.undead),
+            "threads": len(self._system.pool.workers) + len(self._system.threads),
+            "run_queue": len(self._system.pool.queue),
         }
 
-    def terminate_child(self: System, path: str) -> None:
+    def terminate_child(self, path: str) -> None:
         """Have the supervisor stop a child and keep its spec; returns when it has ended."""
         parent, argument = self._below_supervisor(path)
         parent.within(None).call(parent.actor_class.terminate_child, argument)
 
-    def restart_child(self: System, path: str) -> None:
+    def restart_child(self, path: str) -> None:
         """Have the supervisor stop a child, if it runs, and start it again; returns when its `init` is done."""
         parent, argument = self._below_supervisor(path)
         within = parent.within(None)
         if not isinstance(argument, str):
             within.call(parent.actor_class.restart_child, argument)
             return
+        spec = within.call(parent.actor_class.get_childspec, argument)
         within.call(parent.actor_class.terminate_child, argument)
-        within.call(parent.actor_class.restart_child, argument)
+        if spec.options.restart == "temporary":
+            within.call(parent.actor_class.start_child, spec)  # it was forgotten when it ended
+        else:
+            within.call(parent.actor_class.restart_child, argument)
 
-    def kill(self: System, path: str) -> None:
+    def kill(self, path: str) -> None:
         """Kill one actor; its supervisor acts on it. Raises NoSuchActorError."""
-        ref = self.find(path)
+        ref = self._system.find(path)
         if ref is None:
-            raise self.missing(path)
+            raise self._system.missing(path)
         kill(ref)
 
-    def _record_at(self: System, path: str) -> ActorRecord:
-        ref = self.find(path)
+    def suspend(self, path: str, *, timeout: float = 5.0) -> None:
+        """Have an actor handle no messages until it is resumed; they wait in its mailbox. OTP: sys:suspend/1.
+
+        Returns when it has finished the message it is in; a kill and an exit signal that it does not trap still end it.
+
+        Raises:
+            NoSuchActorError: nobody is there.
+            CallTimeoutError: it is in a message for longer than `timeout` (real seconds); it will still be suspended.
+        """
+        self._set_suspended(path, "suspend", timeout, is_suspended=True)
+
+    def resume(self, path: str, *, timeout: float = 5.0) -> None:
+        """Have an actor go on with its messages. Raises as `suspend` does. OTP: sys:resume/1."""
+        self._set_suspended(path, "resume", timeout, is_suspended=False)
+
+    def _set_suspended(self, path: str, verb: str, timeout: float, *, is_suspended: bool) -> None:
+        ref = self._system.find(path)
+        if ref is None:
+            raise self._system.missing(path)
+        slot = Slot(here())
+
+        def change(own: Ref[Any]) -> None:
+            own.extras().suspended = is_suspended
+            slot.resolve(None)
+
+        poke(ref, change)
+        if not slot.wait(timeout):
+            raise CallTimeoutError(path, verb, timeout)
+
+    def _record_at(self, path: str) -> ActorRecord:
+        ref = self._system.find(path)
         if ref is not None and ref.parent is None:
-            return record_of(self, ref)
+            return record_of(self._system, ref)
         head, _, ident = path.rpartition("/")
-        parent = self.find(head) if head else None
+        parent = self._system.find(head) if head else None
         for child, entry in children_of(parent) if parent is not None else ():
             if child is not None and str(child.id) == ident:
-                return record_of(self, child, entry)
+                return record_of(self._system, child, entry)
             if child is None and entry[1] == ident:
                 return stopped_record(*entry)
-        zombie = next((zombie for zombie in list(self.undead) if zombie.path == path), None)
+        zombie = next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
         if zombie is None:
-            raise self.missing(path)
-        return record_of(self, zombie)
+            raise self._system.missing(path)
+        return record_of(self._system, zombie)
 
-    def _below(self: System, path: str, limit: int) -> list[ActorRecord]:
-        ref = self.find(path)
-        return [] if ref is None else list(records_below(self, ref, limit))[1:]
+    def _below(self, path: str, limit: int) -> list[ActorRecord]:
+        ref = self._system.find(path)
+        return [] if ref is None else list(records_below(self._system, ref, limit))[1:]
 
-    def _below_supervisor(self: System, path: str) -> tuple[Ref[Any], Any]:
+    def _below_supervisor(self, path: str) -> tuple[Ref[Any], Any]:
         """The supervisor of a path, and what its verbs want: an id, or the ref of a dynamic child."""
         head, _, ident = path.rpartition("/")
-        parent = self.find(head) if head else None
-        ref = self.find(path)
+        parent = self._system.find(head) if head else None
+        ref = self._system.find(path)
         if parent is None and ref is None:
-            raise self.missing(path)
+            raise self._system.missing(path)
         if parent is None or not parent.actor_class.is_supervisor:
             raise ChildStateError(path, "no child of a supervisor", "kill it, or stop the whole program")
         if parent.actor_class.names_children:

@@ -11,14 +11,15 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
-from otpy.core.reason import BadReturn, Crashed, Kill, Killed, NoProc, Normal, Reason, TimedOut, is_clean
+from otpy.core.reason import BadReturn, Crashed, Exit, Killed, NoProc, Normal, Reason, Shutdown, TimedOut, is_clean
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError
-from otpy.events import ActorCrashed, ZombieEnded
+from otpy.events import ActorCrashed
 from otpy.runtime.hints import hint_for
 from otpy.runtime.links import ExitSignal, drop_link, linked
 from otpy.runtime.mailbox import bury, describe, poke, put, ready, rest, rest_again
 from otpy.runtime.seat import here
+from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +37,12 @@ __all__ = [
     "end",
     "exit_signal",
     "expire_start",
+    "finish",
     "kill",
     "leave",
-    "send_exit",
+    "obey",
+    "shut_idle",
+
     "started",
     "terminate",
 ]
@@ -48,15 +52,31 @@ PENDING = Decision()
 
 log = logging.getLogger("otpy")
 
+BOX = TimeBox()
+"""Where an exception's own `__str__` runs: a crash report waits 0.5 s for it, and no more."""
 
-def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter: Callable[[object], None]) -> None:
+
+def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter: Callable[[object], object]) -> None:
     """Run `init` in the new actor's first turn; `starter` is told None, or the StartError, exactly once."""
     more = ref.extras()
     more.starter = [starter]
     with ref.system.lock:
         more.add_to_lane(lambda own: started(own, run_init(own, args, kwargs)))
     ref.alert = True
-    ready(ref)
+    if ref.reason is not None:  # set `starter`, then look; a death sets `reason`, then looks for the starter
+        started_by(ref)(StartError(ref.path, ref.reason))
+    if not ready(ref):
+        _cancel_start(ref)
+
+
+def _cancel_start(ref: Ref[Any]) -> None:
+    """No thread could be had for `init`: the start fails, unless one was found in the meantime."""
+    tell = started_by(ref)
+    if tell is not _nobody:
+        _drop_parent(ref)
+        kill(ref)
+        text = f"{ref.path} did not start: no thread could be started to run its init"
+        tell(StartError(ref.path, Exit("system_limit"), text))
 
 
 def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> StartError | None:
@@ -86,21 +106,20 @@ def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """Make the user's object and run its `init`; returns None, PENDING, or the StartError of an actor that has ended."""
     ref.current = "init"
+    if ref.reason is not None:
+        return fail_start(ref, ref.reason)  # killed before it came to run
     try:
         actor = ref.actor = ref.actor_class.make(ref)
         result = actor.boot(args, kwargs)
     except ActorExit as way_out:
         return fail_start(ref, way_out.reason)
     except BaseException as error:
-        return fail_start(ref, Crashed.of(error))
+        return fail_start(ref, Crashed.of(error, BOX))
     match result:
         case None:
             return None
         case Continue() | NoReply():
-            # After the starter was released, before any message.
-            with ref.system.lock:
-                ref.extras().add_to_lane(lambda own: own.settle(result, None))
-            ref.alert = True
+            _go_on_later(ref, result)
             return None
         case Ignore():
             return _undo_start(ref, Normal(), IgnoredError(ref.path, Normal()))
@@ -113,6 +132,18 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
     return fail_start(ref, BadReturn(safe_repr(result)))
 
 
+def _go_on_later(ref: Ref[Any], decision: Decision) -> None:
+    """Follow what `init` decided, after the starter was released and before any message."""
+
+    def go_on(own: Ref[Any]) -> None:
+        own.current = "continue"
+        own.settle(decision, None)
+
+    with ref.system.lock:
+        ref.extras().add_to_lane(go_on)
+    ref.alert = True
+
+
 def started(ref: Ref[Any], outcome: object) -> None:
     """Release the starter, unless `init` is not done yet or somebody else has told it already."""
     if outcome is not PENDING:
@@ -122,7 +153,7 @@ def started(ref: Ref[Any], outcome: object) -> None:
         started_by(ref)(outcome)
 
 
-def started_by(ref: Ref[Any]) -> Callable[[object], None]:
+def started_by(ref: Ref[Any]) -> Callable[[object], object]:
     """Whom to tell of the start; for one call only."""
     starter = ref.more.starter if ref.more is not None else None
     try:
@@ -143,8 +174,7 @@ def fail_start(ref: Ref[Any], reason: Reason) -> StartError:
 
 def _undo_start(ref: Ref[Any], reason: Reason, error: StartError) -> StartError:
     tell = started_by(ref)  # before the death, which would tell the starter otherwise
-    if ref.parent is not None:
-        drop_link(ref, ref.parent)  # the starter gets the error and no exit signal beside it
+    _drop_parent(ref)
     if ref.reason is None:
         close_resources(ref)
         finish(ref, reason)
@@ -152,10 +182,17 @@ def _undo_start(ref: Ref[Any], reason: Reason, error: StartError) -> StartError:
     return error
 
 
+def _drop_parent(ref: Ref[Any]) -> None:
+    """A start fails: the starter gets the error, and no exit signal beside it."""
+    if ref.parent is not None:
+        drop_link(ref, ref.parent)
+
+
 def expire_start(ref: Ref[Any], seconds: float) -> None:
     """The time for `init` is over: kill the actor and tell its starter; too late when `init` was done first."""
     tell = started_by(ref)
     if tell is not _nobody:
+        _drop_parent(ref)
         kill(ref)
         text = f"{ref.path} did not start: its init took longer than {seconds:g} s and was killed"
         tell(StartTimeoutError(ref.path, TimedOut(), text))
@@ -171,7 +208,7 @@ def terminate(ref: Ref[Any], reason: Reason) -> Reason:
     except ActorExit as way_out:
         return way_out.reason
     except BaseException as error:  # noqa: BLE001 - as in any handler
-        return Crashed.of(error)
+        return Crashed.of(error, BOX)
     return reason
 
 
@@ -204,18 +241,28 @@ def close_resources(ref: Ref[Any]) -> None:
             log.exception("%s: closing %s failed", ref.path, type(resource).__name__)
 
 
-def finish(ref: Ref[Any], reason: Reason) -> bool:
-    """The logical death: from here on the actor is dead to all others. False when it was dead before."""
+def finish(ref: Ref[Any], reason: Reason, *, may_run: bool = False, knows: Ref[Any] | None = None) -> bool:
+    """The logical death: from here on the actor is dead to all others. False when it was dead before.
+
+    One whose code may still run is listed as a zombie, and so fenced, before anybody hears of its death. Who `knows` of
+    it is not told.
+    """
     system = ref.system
     with system.lock:
         if ref.reason is not None:
             return False
         ref.reason = reason
+        if may_run:
+            system.undead[ref] = False
         ref.alert = True  # reason, then alert; a turn publishes `current`, then looks at `alert`
         system.forget(ref)
         links, ref.links = linked(ref.links), None
+        if system.is_virtual:
+            links.sort(key=_number)  # the order of a set is chance, and a seeded run must always be the same
         for peer in links:
             drop_link(peer, ref)
+        if ref.actor_class.is_supervisor or (ref.more is not None and ref.more.has_spawned):
+            _note_orphans(ref, links)
         if ref.is_starting():
             links = [peer for peer in links if peer is not ref.parent]  # its starter is told by the start's failure
         monitors, ref.monitors = ref.monitors or (), None
@@ -230,8 +277,24 @@ def finish(ref: Ref[Any], reason: Reason) -> bool:
     for monitor in monitors:
         monitor.fire(reason)
     for peer in links:
-        exit_signal(peer, ref, reason)
+        if peer is not knows:
+            exit_signal(peer, ref, reason)
     return True
+
+
+def _note_orphans(ref: Ref[Any], links: list[Ref[Any]]) -> None:
+    """What it started ends with it, being linked or told to stop, but not at once: who starts it again waits for that."""
+    if isinstance(ref.reason, Normal):
+        return
+    told = tuple(getattr(ref.waiting, "left", ()))  # a supervisor's wait for the ends of its children
+    orphans = [*(peer for peer in links if peer.parent is ref), *(peer for peer in told if peer.reason is None)]
+    if orphans:
+        ref.extras().orphans = orphans
+        ref.system.orphans.update(dict.fromkeys(orphans))
+
+
+def _number(ref: Ref[Any]) -> int:
+    return ref.number
 
 
 def _release_extras(ref: Ref[Any]) -> None:
@@ -249,15 +312,27 @@ def _release_extras(ref: Ref[Any]) -> None:
 
 
 def leave(ref: Ref[Any]) -> None:
-    """A thread has left the code of a dead actor for good: drop what it held."""
-    if ref.more is not None:
-        close_resources(ref)
+    """A thread has left the code of a dead actor for good: drop what it held. Called once, by who holds its `tok`."""
+    if ref.more is not None and ref.more.resources:
+        ref.current = "close"
+        (ref.context or Context()).run(close_resources, ref)
+    ref.current = None  # clear, then look at the list; a killer lists it, then looks at `current`
     ref.actor = None
     ref.context = None
+    ref.waiting = None  # a supervisor that was killed may still have waited for its children
     bury(ref)
     if ref in ref.system.undead:
-        ref.system.undead.discard(ref)
-        ref.system.events.emit(ZombieEnded(path=ref.path))
+        ref.system.drop_zombie(ref)
+    if ref.home is not ref.system.pool:
+        ref.home.close()  # its own thread has nothing to wait for any more
+
+
+def _leave_idle(ref: Ref[Any]) -> None:
+    """Nobody runs a dead actor and nobody will: drop what it held."""
+    if ref.more is not None and ref.more.resources:
+        ready(ref)  # closing them is its own business, on a thread of its own place
+    else:
+        leave(ref)
 
 
 def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
@@ -270,12 +345,17 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
         put(target, (deliver_exit, ExitSignal(sender, reason)))
     elif not isinstance(reason, Normal) or sender is target:
         target.extras().pending = reason
-        poke(target, _obey)
+        poke(target, obey)
         if target.waiting is not None:
             target.waiting.interrupt(reason)
 
 
-def _end_idle(target: Ref[Any], reason: Reason) -> bool:
+def shut_idle(target: Ref[Any], boss: Ref[Any]) -> bool:
+    """End an idle child at its supervisor's wish, which is sent nothing back; False when it is busy, or traps exits."""
+    return target.more is None and target.links in (None, boss) and _end_idle(target, Shutdown(), boss)
+
+
+def _end_idle(target: Ref[Any], reason: Reason, knows: Ref[Any] | None = None) -> bool:
     """End an idle actor that has nothing to run or to close and nobody to tell further; stopping many stays cheap."""
     if target.traps_exit() or isinstance(reason, Normal):
         return False
@@ -283,16 +363,17 @@ def _end_idle(target: Ref[Any], reason: Reason) -> bool:
         target.tok.pop()
     except IndexError:
         return False
-    if finish(target, reason):
-        leave(target)
+    finish(target, reason, knows=knows)
+    _leave_idle(target)  # also when another's kill came first: who holds `tok` leaves
     return True
 
 
-def _obey(ref: Ref[Any]) -> None:
+def obey(ref: Ref[Any]) -> None:
     """The actor's own turn meets an exit signal that it does not trap: no `terminate`, no more messages."""
     pending = ref.extras().pending
     if pending is not None and ref.reason is None:
-        ref.current = None
+        ref.current = ref.current or "exit"
+        ref.extras().pending = None  # it has been heard, and what is closed now may wait for others
         close_resources(ref)
         finish(ref, pending)
 
@@ -312,15 +393,12 @@ def kill(ref: Ref[Any]) -> bool:
         owned = True  # it was idle; nobody will ever run it again
     except IndexError:
         owned = False
-    if not finish(ref, Killed()):
-        return False
-    if owned and ref.more is not None and ref.more.resources:
-        ready(ref)  # closing them is its own business, on a thread of its own place
-    elif owned:
-        leave(ref)
-    elif ref.current is not None:
-        ref.system.add_zombie(ref)
-    return True
+    died = finish(ref, Killed(), may_run=not owned)
+    if owned:
+        _leave_idle(ref)
+    elif died:
+        ref.system.report_zombie(ref)
+    return died
 
 
 def arm_timeout(ref: Ref[Any], seconds: float) -> None:
@@ -343,7 +421,7 @@ def deliver_timeout(actor: Any) -> object:  # Any: actors are known on a higher 
     if timer is None or not timer.fired:
         return None
     more.idle_timer = None
-    return actor.handle_timeout()  # type: ignore[no-any-return]  # as above
+    return actor.handle_timeout()
 
 
 def disarm_timeout(ref: Ref[Any], message: Message | None) -> bool:
@@ -355,10 +433,3 @@ def disarm_timeout(ref: Ref[Any], message: Message | None) -> bool:
     more.idle_timer = None
     return True
 
-
-def send_exit(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
-    """`exit/2`: as `exit_signal`, and `Kill` cannot be trapped."""
-    if isinstance(reason, Kill):
-        kill(target)
-    else:
-        exit_signal(target, sender, reason)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
+from otpy.runtime.awaiting import Awaiting, awaiting
 from otpy.runtime.mailbox import put
-from otpy.runtime.seat import Slot, here
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
@@ -44,13 +44,15 @@ class ExitSignal:
 class Monitor:
     """One watch on one actor; several on the same are independent. OTP: a monitor reference."""
 
-    __slots__ = ("target", "target_ref", "watcher")
+    __slots__ = ("muted", "target", "target_ref", "watcher")
 
     def __init__(self, target: object, target_ref: Ref[Any] | None, watcher: Ref[Any] | None) -> None:
         """Made by `watch`."""
         self.target = target
         self.target_ref = target_ref
         self.watcher = watcher
+        self.muted = False
+        """Whether its `Down` is dropped although it has arrived."""
 
     def fire(self, reason: Reason) -> None:
         """Tell the watcher; called once, after the target's name is free."""
@@ -66,52 +68,61 @@ class Monitor:
         with target.system.lock:
             if target.monitors is None or self not in target.monitors:
                 return False
-            target.monitors.remove(self)
+            del target.monitors[self]
         if self.watcher is not None:
             self.watcher.extras().watches.discard(self)
         return True
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.target}>"
 
 
 class OutsideMonitor(Monitor):
     """A watch held by code outside of any actor, which waits for it."""
 
-    __slots__ = ("down", "waiter")
+    __slots__ = ("down", "waiters")
 
     def __init__(self, target: object, target_ref: Ref[Any] | None) -> None:
         """Made by `Ref.monitor`."""
         super().__init__(target, target_ref, None)
         self.down: Down | None = None
-        self.waiter: Slot | None = None
+        self.waiters: list[Awaiting] = []
 
     def fire(self, reason: Reason) -> None:
-        """Wake the thread that waits."""
+        """Wake the threads that wait."""
         self.down = Down(self, self.target, reason)  # set, then look; `wait` publishes itself, then looks
-        waiter = self.waiter
-        if waiter is not None:
+        for waiter in list(self.waiters):
             waiter.resolve(None)
 
     def wait(self, timeout: float | None = 5.0) -> Down:
-        """Wait until the target is dead, in the calling thread.
+        """Wait until the target is dead, in the calling thread; several threads may.
 
         Args:
             timeout: real seconds; None waits for ever. 5.0 as for calls.
 
         Raises:
             TimeoutError: it still lives.
+            DeadlockError: the actor that waits is the target, or the target waits for it.
         """
-        slot = self.waiter = Slot(here())
-        if self.down is not None:
-            slot.give_up()
-        elif not slot.wait(timeout):
+        if self.down is None and self.target_ref is not None:
+            slot = awaiting(self.target_ref, "wait")
+            self.waiters.append(slot)
+            try:
+                if self.down is None:
+                    slot.hold(timeout)
+            finally:
+                slot.abandon()
+                slot.withdraw()
+                self.waiters.remove(slot)
+        if self.down is None:
             message = f"{self.target} still lives after {timeout:g} s"
             raise TimeoutError(message)
-        assert self.down is not None  # noqa: S101 - only `fire` answers the slot
         return self.down
 
 
 def deliver_down(actor: Any, down: Down) -> object:  # Any: actors are known on a higher floor
     """Hand a `Down` to its watcher."""
-    return actor.on_down(down)
+    return None if down.monitor.muted else actor.on_down(down)
 
 
 def watch(monitor: Monitor) -> None:
@@ -119,14 +130,17 @@ def watch(monitor: Monitor) -> None:
     target = monitor.target_ref
     if target is not None and target is monitor.watcher:
         return
-    if target is not None:
+    if target is not None and not target.system.forked:
+        watcher = monitor.watcher
         with target.system.lock:
+            if watcher is not None and watcher.reason is not None:
+                return  # a killed actor that still runs: nobody would ever take its monitor away
             if target.reason is None:
                 if target.monitors is None:
-                    target.monitors = []
-                target.monitors.append(monitor)
-                if monitor.watcher is not None:
-                    monitor.watcher.extras().watches.add(monitor)
+                    target.monitors = {}
+                target.monitors[monitor] = None
+                if watcher is not None:
+                    watcher.extras().watches.add(monitor)
                 return
     monitor.fire(NoProc())
 

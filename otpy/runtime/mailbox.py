@@ -8,8 +8,9 @@ inside of one, so no user message can pass for a `Down`, an exit signal or a req
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from otpy.core.reason import NoProc
 from otpy.core.text import safe_repr
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
     from otpy.runtime.ref import Ref
 
-    Message = tuple[Any, ...] | Caller
+    Message: TypeAlias = tuple[Any, ...] | Caller
 
 __all__ = [
     "BoundedBox",
@@ -33,9 +34,12 @@ __all__ = [
     "poke",
     "put",
     "ready",
+    "request_word",
     "rest",
     "rest_again",
     "send",
+    "tick",
+    "watch_growth",
     "with_keywords",
 ]
 
@@ -67,12 +71,23 @@ def put(ref: Ref[Any], message: Message) -> None:
         bury(ref)
 
 
-def ready(ref: Ref[Any]) -> None:
-    """Have an actor's home give it a turn; called once by whoever popped its `tok`, from any thread."""
+def tick(ref: Ref[Any], message: Message) -> None:
+    """Put a message for a timer, who has nobody to tell that a bounded mailbox refused it."""
+    try:
+        put(ref, message)
+    except MailboxFullError:
+        _dead_letter(ref, message, "its mailbox is full")
+
+
+def ready(ref: Ref[Any]) -> bool:
+    """Have an actor's home give it a turn; called once by whoever popped its `tok`, from any thread.
+
+    False when no thread could be had for it: it waits until there is one.
+    """
     home = ref.home
     home.queue.append(ref)
-    if home.free:  # append, then look at `free`; who has nothing to run adds to `free`, then looks at the queue
-        home.engage()
+    # Append, then look at `free`; who has nothing to run adds to `free`, then looks at the queue.
+    return not home.free or home.engage()
 
 
 def rest(ref: Ref[Any]) -> None:
@@ -80,7 +95,7 @@ def rest(ref: Ref[Any]) -> None:
     box = ref.mailbox
     if box and ref.has_work():
         if len(box) >= ALARMS[0]:
-            _watch_growth(ref)
+            watch_growth(ref)
         ready(ref)
         return
     ref.tok.append(True)
@@ -126,42 +141,62 @@ class BoundedBox(deque["Message"]):
     """A mailbox with a limit and a policy for what comes after it is reached."""
 
     def __init__(self, ref: Ref[Any], limit: int, overflow: str) -> None:
-        """Belong to one actor; `append` is only ever called by `send`."""
+        """Belong to one actor."""
         super().__init__()
         self._ref = ref
         self._limit = limit
         self._overflow = overflow
+        self._guard = threading.RLock()  # makes the limit exact; RLock: a `__del__` may send to the same actor
 
     def append(self, message: Message) -> None:
-        """Put a message, or do what the policy says. Senders may race past the limit by one message each."""
-        if len(self) < self._limit:
-            super().append(message)
+        """Put a message, or do what the policy says; a refused call fails at once, whatever the policy."""
+        with self._guard:
+            shed = self._admit(message)
+        if shed is None:
             return
-        if not isinstance(message, tuple):
-            message.fail_full(self._limit)
-        elif message[0].__name__ in _NEVER_DROPPED:
+        if isinstance(shed, tuple):
+            _dead_letter(self._ref, shed, "its mailbox is full")
+        else:
+            shed.fail_full(self._limit)
+
+    def appendleft(self, message: Message) -> None:
+        """Put a message back."""
+        with self._guard:
+            super().appendleft(message)
+
+    def popleft(self) -> Message:
+        """Take the next message."""
+        with self._guard:
+            return super().popleft()
+
+    def _admit(self, message: Message) -> Message | None:
+        """Put a message if it may be put; returns the one that has to go for it, which may be itself."""
+        if len(self) < self._limit or _own_word(message) not in _SHEDDABLE:
             super().append(message)
-        elif self._overflow == "raise":
+            return None
+        if not isinstance(message, tuple) or self._overflow == "drop_new":
+            return message
+        if self._overflow == "raise":
             raise MailboxFullError(self._ref.path, describe(message), self._limit)
-        elif self._overflow == "drop_new":
-            _dead_letter(self._ref, message, "its mailbox is full")
-        else:
-            self._drop_oldest()
-            super().append(message)
-
-    def _drop_oldest(self) -> None:
-        try:
-            oldest = self.popleft()
-        except IndexError:
-            return
-        if isinstance(oldest, tuple):
-            _dead_letter(self._ref, oldest, "its mailbox is full")
-        else:
-            oldest.fail_full(self._limit)
+        oldest = next((i for i, old in enumerate(self) if _own_word(old) in _SHEDDABLE), None)
+        if oldest is None:
+            return message
+        shed = self[oldest]
+        del self[oldest]
+        super().append(message)
+        return shed
 
 
-# Exit signals, Down and the runtime's own messages are no load that a user could shed.
-_NEVER_DROPPED = frozenset({"deliver_exit", "deliver_down", "deliver_stop"})
+_SHEDDABLE = ("", "info", "request")
+"""What users send. Exit signals, `Down` and the runtime's other messages are no load that anybody could shed."""
+
+
+def _own_word(message: Message) -> str:
+    """Which of the runtime's own messages it is; empty for a call or cast of a user's method, whatever its name."""
+    function = (message if isinstance(message, tuple) else message.message)[0]
+    name = str(getattr(function, "__name__", ""))
+    own = name.startswith("deliver_") and str(getattr(function, "__module__", "")).startswith("otpy.")
+    return name.removeprefix("deliver_") if own else ""
 
 
 def bury(ref: Ref[Any]) -> None:
@@ -190,13 +225,18 @@ def _dead_letter(ref: Ref[Any], message: Message, why: str) -> None:
         events.emit(DeadLetter(path=ref.path, message=describe(message), why=why))
 
 
-def _watch_growth(ref: Ref[Any]) -> None:
-    """Say so when an unbounded mailbox has passed 10 000 or 100 000 waiting messages; once each."""
+def watch_growth(ref: Ref[Any]) -> None:
+    """Say so when an unbounded mailbox has passed 10 000 or 100 000 waiting messages; once each, from any thread."""
     length = len(ref.mailbox or ())
+    if length < ALARMS[0] or isinstance(ref.mailbox, BoundedBox):
+        return
     more = ref.extras()
-    while more.alarms < len(ALARMS) and length >= ALARMS[more.alarms]:
-        more.alarms += 1
-        ref.system.events.emit(MailboxGrew(path=ref.path, length=length))
+    with ref.system.lock:
+        passed = sum(length >= alarm for alarm in ALARMS)
+        if passed <= more.alarms:
+            return
+        more.alarms = passed
+    ref.system.events.emit(MailboxGrew(path=ref.path, length=length))
 
 
 def describe(message: object) -> str:
@@ -204,11 +244,15 @@ def describe(message: object) -> str:
     if message is None or isinstance(message, str):
         return message or ""
     if not isinstance(message, tuple):
-        return f"call {getattr(message, 'request', '?')}"
-    function, *args = message
-    if function is with_keywords:
-        function, *args = args
-    name = getattr(function, "__name__", "?")
-    if name.startswith("deliver_"):
-        return f"{name.removeprefix('deliver_')} {safe_repr(args[0]) if args else ''}".strip()
-    return f"cast {name}"
+        return f"call {message.request}" if hasattr(message, "request") else "?"
+    word = _own_word(message)
+    if word:
+        return f"{word} {safe_repr(message[1]) if len(message) > 1 else ''}".strip()
+    function = message[1] if message[0] is with_keywords else message[0]
+    return f"cast {getattr(function, '__name__', '?')}"
+
+
+def request_word(message: tuple[Any, ...]) -> str:
+    """The name of what a caller asks for."""
+    function = message[1] if message[0] is with_keywords else message[0]
+    return _own_word(message) or str(getattr(function, "__name__", "?"))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError
 from otpy.events import DeadLetter
-from otpy.runtime.caller import CALL_TIMEOUT, call
+from otpy.runtime.caller import CALL_TIMEOUT, call, time_limit
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.request import Call, Cast, request_name
+from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
@@ -31,7 +32,7 @@ class NamedRef(Generic[A]):
         """Made by `system.ref(NAME)`."""
         self.system = system
         self.name = name
-        self._seconds = seconds
+        self._seconds = time_limit(seconds)
 
     def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """As `Ref.call`; raises NoProcError at once when nobody holds the name, as between crash and restart."""
@@ -94,6 +95,7 @@ class NamedRef(Generic[A]):
         return ref
 
     def _dead_letter(self, message: str) -> None:
+        here().fence()
         self.system.events.emit(DeadLetter(path=self.name, message=message, why="nobody holds this name"))
 
     def __repr__(self) -> str:

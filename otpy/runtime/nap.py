@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from otpy.errors import ActorExit
+from otpy.errors import ActorExit, NoSuchActorError
 from otpy.runtime.seat import Slot, here
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
+    from otpy.runtime.ref import Ref
 
-__all__ = ["checkpoint", "exit_with", "sleep"]
+__all__ = ["checkpoint", "current", "exit_with", "sleep"]
 
 
 class Nap(Slot):
@@ -22,6 +22,27 @@ class Nap(Slot):
     def interrupt(self, reason: Reason) -> None:
         """Its actor was told to die."""
         self.resolve(reason)
+
+    def hold(self, seconds: float | None) -> None:
+        """Wait on the system's clock; the scenario of a seeded run, which is no actor, waits as long as it takes."""
+        seat = self.seat
+        ref = seat.ref
+        if ref is None:
+            self.wait(None)
+            return
+        timer = None if seconds is None else ref.system.timers.after(seconds, self.resolve, None)
+        ref.waiting = self  # publish, then look: an exit signal is noted first, then looks for who waits
+        try:
+            seat.leave_if_told()
+            self.wait(None)
+        except BaseException:
+            self.abandon()
+            raise
+        finally:
+            ref.waiting = None
+            if timer is not None:
+                timer.cancel()
+        seat.leave_if_told()
 
 
 def sleep(seconds: float) -> None:
@@ -35,21 +56,9 @@ def sleep(seconds: float) -> None:
     seat = here()
     ref = seat.ref
     if ref is None:
-        time.sleep(seconds)
+        seat.sleep(seconds)
         return
-    nap = Nap(seat)
-    timer = ref.system.timers.after(seconds, nap.resolve, None)
-    ref.waiting = nap  # publish, then look: an exit signal is noted first, then looks for who waits
-    try:
-        checkpoint()
-        nap.wait(None)
-    except BaseException:
-        nap.give_up()
-        raise
-    finally:
-        ref.waiting = None
-        timer.cancel()
-    checkpoint()
+    Nap(seat).hold(seconds)
 
 
 def checkpoint() -> None:
@@ -58,15 +67,21 @@ def checkpoint() -> None:
     Raises:
         ActorExit: as in `sleep`.
     """
-    ref = here().ref
-    if ref is None:
-        return
-    if ref.reason is not None:
-        raise ActorExit(ref.reason)
-    if ref.more is not None and ref.more.pending is not None:
-        raise ActorExit(ref.more.pending)
+    here().leave_if_told()
 
 
 def exit_with(reason: Reason) -> NoReturn:
     """End the calling actor with this reason. OTP: exit/1."""
     raise ActorExit(reason)
+
+
+def current() -> Ref[Any]:
+    """The ref of the actor in whose code this is called, as a function that runs as a child. OTP: self/0.
+
+    Raises:
+        NoSuchActorError: no actor runs on this thread.
+    """
+    ref = here().ref
+    if ref is None:
+        raise NoSuchActorError("current", "this thread runs no actor")
+    return ref

@@ -11,12 +11,16 @@ unseen. `parked` holds the workers that rest without a token; who pops one hands
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from otpy.core.reason import Crashed
 from otpy.errors import ThreadLimitError
 from otpy.runtime import seat as seats
+from otpy.runtime.lifecycle import finish
 from otpy.runtime.mailbox import rest_again
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Seat, Slot
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pool", "Worker"]
 
+log = logging.getLogger("otpy")
+
 BATCH = 200
 """Messages one turn handles before the next actor gets the worker."""
 
@@ -39,7 +45,7 @@ SPARE_WORKERS = 256
 class Worker(Seat):
     """A thread of the pool."""
 
-    __slots__ = ("parking", "seen")
+    __slots__ = ("gone", "parking", "seen")
 
     def __init__(self, pool: Pool, name: str) -> None:
         """Belong to a pool; `run` starts it."""
@@ -48,6 +54,11 @@ class Worker(Seat):
         self.thread_name = name
         self.parking = seats.take_lock()  # not `lock`: a wake-up meant for a call must never end a rest
         self.seen = -1
+        self.gone = False
+
+    def busy_for(self, now: float) -> float:
+        """Seconds in the current turn; the watchdog notes when one began, so one that it has not seen yet is new."""
+        return super().busy_for(now) if self.seen == self.turns else 0.0
 
 
 class Pool:
@@ -75,6 +86,8 @@ class Pool:
         self.queue.append(slot)
         if self.free:
             self.engage()
+        elif self.closed:  # append, then look; `close` sets it, then empties the queue
+            self._drain()
 
     def engage(self) -> bool:
         """Have a free token used, if there is one; False when no thread could be had for it."""
@@ -118,8 +131,8 @@ class Pool:
             self.parked.append(worker)
         return True
 
-    def pass_on(self, seat: Seat) -> None:
-        """Give up a seat's token before its thread waits, so that another turn can run.
+    def pass_on(self, seat: Seat, slot: Slot) -> None:  # noqa: ARG002 - for pools that keep account of who waits
+        """Give up a seat's token before its thread waits at a slot, so that another turn can run.
 
         Raises:
             ThreadLimitError: no thread is left to go on with; the thread that wanted to wait keeps the token.
@@ -153,11 +166,8 @@ class Pool:
         raise ThreadLimitError(message)
 
     def is_idle(self) -> bool:
-        """Whether no actor has a message to handle or is handling one; waiting inside otpy counts as rest."""
-        workers = list(self.workers)
-        before = sum(worker.turns for worker in workers)
-        at_rest = not self.queue and all(worker.waiting for worker in workers)
-        return at_rest and not self.queue and sum(worker.turns for worker in workers) == before
+        """Whether no worker was seen in a turn; only two such looks with no turn begun in between prove rest."""
+        return not self.queue and all(worker.waiting for worker in list(self.workers)) and not self.queue
 
     def close(self) -> None:
         """Let the resting workers end; those in a turn end after it."""
@@ -170,6 +180,21 @@ class Pool:
                     break
                 if worker is not None:
                     worker.parking.release()
+        self._drain()
+
+    def _live(self, worker: Worker) -> None:
+        """Run, whatever happens: a worker that ended by a mistake of otpy's own would take its token with it."""
+        while True:
+            try:
+                self.run(worker)
+            except BaseException as error:
+                log.critical("%s: a turn failed outside of its actor's code", worker.thread_name, exc_info=True)
+                if worker.ref is not None:
+                    finish(worker.ref, Crashed.of(error))
+                if self.closed:
+                    return
+            else:
+                return
 
     def run(self, worker: Worker) -> None:
         """A worker's life: take the next turn while holding a token, else rest until there is one to take."""
@@ -181,9 +206,12 @@ class Pool:
                     item = queue.popleft()
                 except IndexError:
                     continue
+                if worker.late is not None:
+                    worker.wake_late()  # only now, when there is more to run; whoever it is must not wait for that
                 if item.__class__ is not Ref:
-                    self._hand_over(worker, item)
-                    continue
+                    if self._hand_over(worker, item):
+                        continue
+                    break
                 worker.turns += 1
                 worker.ref = item
                 context = item.context
@@ -198,23 +226,22 @@ class Pool:
                     item.tok.append(True)
                     if item.mailbox or item.alert:
                         rest_again(item)
-                if worker.late is not None and (queue or not tok):
-                    worker.wake_late()
             else:
                 worker.ref = None
                 if not tok:
                     if not self._park(worker):
                         break
                     continue
+                late = worker.late
+                if late is not None:
+                    worker.late = None
+                    late.wake()  # while this one still counts as busy: `is_idle` must see one of them so
                 worker.waiting = True  # before it can be found in `free`: who wakes it sets this back
                 free.append(worker)
                 if queue or self.closed:
                     self.engage()
                 elif self.idle_watchers or self.drivers:
                     self._notice_rest()
-                late = worker.late
-                if late is not None:
-                    worker.late = late.wake()  # None
                 parking.acquire()
         self._leave(worker)
 
@@ -222,25 +249,45 @@ class Pool:
         if worker.late is not None:
             worker.wake_late()
         with self._lock:
+            worker.gone = True
             self.workers.remove(worker)
+        if self.closed:
+            self._drain()
         self.notice_idle()
 
-    def _hand_over(self, worker: Worker, slot: Slot) -> None:
-        """Give the token to the thread whose answer has come."""
+    def _drain(self) -> None:
+        """Closed for good: let those go on whose answer has come, and drop what dead actors held."""
+        while self.queue:
+            try:
+                item = self.queue.popleft()
+            except IndexError:
+                return
+            if item.__class__ is not Ref:
+                item.seat.waiting = False
+                item.lock.release()
+            elif item.reason is not None:
+                after_turn(item)
+
+    def _hand_over(self, worker: Worker, slot: Slot) -> bool:
+        """Give the token to the thread whose answer has come; False when this one is to spare and may end."""
         seat = slot.seat
         try:
             worker.tok.pop()
         except IndexError:
             self.resume(slot)  # the watchdog took the token away: somebody else's turn to hand it over
-            return
-        worker.ref = None
-        worker.waiting = True
-        self.parked.append(worker)
-        seat.tok.append(True)
-        seat.waiting = False
+            return True
+        seat.waiting = False  # before the worker rests: `is_idle` must see one of them busy
         seat.turns += 1
+        worker.ref = None
+        is_kept = len(self.parked) < SPARE_WORKERS
+        if is_kept:
+            worker.waiting = True
+            self.parked.append(worker)
+        seat.tok.append(True)
         slot.lock.release()
-        worker.parking.acquire()
+        if is_kept:
+            worker.parking.acquire()
+        return is_kept
 
     def _park(self, worker: Worker) -> bool:
         """Rest without a token; False when there are enough spare threads and this one may end."""
@@ -257,6 +304,11 @@ class Pool:
             self.engage()  # it was woken for work, but the watchdog had taken its token
         worker.parking.acquire()
         return True
+
+    def cpu_seconds(self, worker: Worker) -> float | None:
+        """CPU time of a worker's thread; None where the platform cannot tell, or when it has ended."""
+        with self._lock:  # to ask for the clock of a thread that has ended may crash the process
+            return None if worker.gone else _cpu_seconds(worker.ident)
 
     def notice_idle(self) -> None:
         """Tell those who wait for rest to look again."""
@@ -276,10 +328,20 @@ class Pool:
             self.workers.append(worker)
         worker.tok.append(True)
         try:
-            threading.Thread(target=self.run, args=(worker,), name=worker.thread_name, daemon=True).start()
+            threading.Thread(target=self._live, args=(worker,), name=worker.thread_name, daemon=True).start()
         except RuntimeError:  # can't start new thread; the watchdog tries again while work waits
             with self._lock:
                 self.workers.remove(worker)
             self.free.append(None)
             return False
         return True
+
+
+def _cpu_seconds(ident: int) -> float | None:
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    if clock_of is None:
+        return None
+    try:
+        return time.clock_gettime(clock_of(ident))
+    except (OSError, OverflowError):
+        return None

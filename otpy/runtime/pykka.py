@@ -6,18 +6,71 @@ every actor of the program) are never used.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pykka import Actor as PykkaActor
 from pykka import ActorRef as PykkaRef
 from pykka import ThreadingActor, ThreadingFuture
-from pykka import ThreadingFuture as Future
 from pykka import messages as _messages
 from pykka._introspection import get_attr_directly
 
+from otpy.runtime.nap import Nap
+from otpy.runtime.seat import Seat, here
+
 __all__ = ["Future", "PykkaActor", "PykkaRef", "ThreadingActor", "ThreadingFuture", "is_stop", "is_wrapped", "unwrap"]
 
+T = TypeVar("T")
+
 _PROXY = (_messages.ProxyCall, _messages.ProxyGetAttr, _messages.ProxySetAttr)
+
+
+class Future(ThreadingFuture[T]):
+    """pykka's future. An actor of a pool waits for it inside otpy: others get its worker, and a kill ends the wait."""
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        super().__init__()
+        self._naps: list[Nap] = []
+
+    def get(self, *, timeout: float | None = None) -> Any:
+        """As pykka's; seconds on the system's clock when an actor of a pool waits."""
+        seat = here()
+        if seat.pool is not None and not self._is_set():
+            self._wait_inside(seat, timeout)
+            timeout = 0.0  # it is there, or the time is over
+        return super().get(timeout=timeout)
+
+    def set(self, value: Any | None = None) -> None:
+        """As pykka's."""
+        super().set(value)
+        self._wake()
+
+    def set_exception(self, exc_info: Any = None) -> None:
+        """As pykka's."""
+        super().set_exception(exc_info)
+        self._wake()
+
+    def set_get_hook(self, func: Any) -> None:
+        """As pykka's."""
+        super().set_get_hook(func)
+        self._wake()
+
+    def _is_set(self) -> bool:
+        return self._result is not None or self._get_hook is not None
+
+    def _wake(self) -> None:
+        for nap in list(self._naps):
+            nap.resolve(None)
+
+    def _wait_inside(self, seat: Seat, timeout: float | None) -> None:
+        nap = Nap(seat)
+        self._naps.append(nap)  # append, then look; who sets it sets, then looks for who waits
+        if self._is_set():
+            nap.resolve(None)
+        try:
+            nap.hold(timeout)
+        finally:
+            self._naps.remove(nap)
 
 
 def is_stop(message: object) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from otpy.core.reason import NoProc, Normal, Reason
+from otpy.core.reason import Kill, NoProc, Normal, Reason
 from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownRequestError
 from otpy.runtime import lifecycle
-from otpy.runtime.caller import CALL_TIMEOUT, call, request_future
+from otpy.runtime.awaiting import refuse_circle
+from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.mailbox import bury, open_mailbox, put, send, with_keywords
@@ -63,22 +64,24 @@ class Ref(PykkaRef[Any], Generic[A]):
         "waiting",
     )
 
-    def __init__(self, system: System, actor_class: type[A], ident: str | int, parent: Ref[Any] | None) -> None:
+    def __init__(self, system: System, actor_class: Any, ident: str | int, parent: Ref[Any] | None) -> None:
         """Made by `otpy.runtime.spawn`; `tok` is taken until `init` is done, so early mail waits."""
         self.system = system
-        self.actor_class: Any = actor_class
+        self.actor_class: Any = actor_class  # Any: the class behind A, with what Actor adds to it
         self.casts: dict[object, tuple[Callable[..., Any]]] = self.actor_class.otpy_casts
         self.id = ident
         self.parent = parent
         self.tok: list[bool] = []
+        self.number = 0
+        self.started_at = 0.0
         self.mailbox: deque[Message] | None = None
         self.alert = False
-        self.current: Message | str | None = "init"
+        self.current: Message | str | None = None
         self.actor: Any = None
         self.reason: Reason | None = None
         self.name: str | None = None
         self.links: Ref[Any] | set[Ref[Any]] | None = None
-        self.monitors: list[Any] | None = None
+        self.monitors: dict[Any, None] | None = None
         self.more: Extras | None = None
         self.context: Context | None = None
         self.waiting: Any = None
@@ -144,12 +147,12 @@ class Ref(PykkaRef[Any], Generic[A]):
         With `block=False` a pykka future is returned at once. OTP: gen_server:call/3 and send_request/2.
         """
         if block:
-            return call(self, (deliver_request, message), timeout)
+            return call(self, (deliver_request, message), time_limit(timeout))
         future: Future[Any] = Future()
         request_future(self, (deliver_request, message), future)
         return future
 
-    def stop(  # type: ignore[override]  # pykka's has no reason
+    def stop(  # pykka's has no reason
         self, reason: Reason | None = None, *, block: bool = True, timeout: float | None = None
     ) -> Any:
         """Have the actor end after the messages it already has; `terminate` runs.
@@ -160,37 +163,59 @@ class Ref(PykkaRef[Any], Generic[A]):
         Raises:
             CallExitError: it ended with another reason.
             CallTimeoutError: it has not ended within `timeout` real seconds (None: no limit); it still will.
+            DeadlockError: an actor would wait for its own end, or for that of one that waits for it.
 
         OTP: gen_server:stop/3.
         """
         wanted = reason or Normal()
         if self.reason is not None:
             return False
-        monitor = self.monitor()
-        put(self, (deliver_stop, wanted))
         if not block:
+            self._tell_to_stop(wanted)
             return True
+        refuse_circle(here().ref, self, "stop")
+        monitor = self.monitor()
+        self._tell_to_stop(wanted)
         try:
             ended = monitor.wait(timeout).reason
         except TimeoutError:
             raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
+        finally:
+            monitor.cancel()
         if ended != wanted:
             error = NoProcError if isinstance(ended, NoProc) else CallExitError
             raise error(self.path, "stop", ended)
         return True
 
+    def _tell_to_stop(self, reason: Reason) -> None:
+        if self.actor_class.stops_by_signal:
+            here().fence()
+            lifecycle.exit_signal(self, self, reason)
+        else:
+            send(self, (deliver_stop, reason))
+
     def exit(self, reason: Reason) -> None:
         """Send an exit signal, as from the calling actor; `Kill()` cannot be trapped. OTP: exit/2."""
-        lifecycle.send_exit(self, here().ref or self, reason)
+        seat = here()
+        seat.fence()
+        if isinstance(reason, Kill):
+            self.kill()
+        else:
+            lifecycle.exit_signal(self, seat.ref or self, reason)
 
     def kill(self) -> bool:
         """End the actor at once, whatever it does; False when it was dead. A thread still in its code goes on as a
-        zombie, fenced off from all others. OTP: exit(Pid, kill).
+        zombie, fenced off from all others. An actor that kills itself leaves its code at once. OTP: exit(Pid, kill).
         """
-        return lifecycle.kill(self)
+        seat = here()
+        seat.fence()
+        died = lifecycle.kill(self)
+        seat.fence()
+        return died
 
     def monitor(self) -> OutsideMonitor:
         """Watch the actor from outside of actors: `ref.monitor().wait()` returns its `Down`."""
+        here().fence()
         monitor = OutsideMonitor(self, self)
         watch(monitor)
         return monitor
@@ -214,7 +239,9 @@ class Ref(PykkaRef[Any], Generic[A]):
     def has_work(self) -> bool:
         """Whether its next turn would find something to do."""
         more = self.more
-        return more is None or bool(more.lane) or (bool(self.mailbox) and not more.suspended)
+        if more is None or self.reason is not None:  # a dead one's last turn drops what it held
+            return True
+        return bool(more.lane) or (bool(self.mailbox) and not more.suspended)
 
     def extras(self) -> Extras:
         """The rare part of the control block, made on first need."""
@@ -255,8 +282,9 @@ class Ref(PykkaRef[Any], Generic[A]):
     @property
     def kind(self) -> str:
         """What it runs, as text."""
-        actor = self.actor
-        own: str | None = getattr(actor, "kind", None)
+        own: str | None = None
+        if hasattr(self.actor_class, "otpy_kind"):  # asked of otpy's own classes alone: a user's attribute runs his code
+            own = getattr(self.actor, "otpy_kind", None)
         return own or self.actor_class.__name__
 
     @property
@@ -275,8 +303,8 @@ class Ref(PykkaRef[Any], Generic[A]):
         return _Inbox(self)
 
     @property
-    def _actor_weakref(self) -> Callable[[], Any]:  # pykka's proxy looks at the actor through it
-        return lambda: self.actor
+    def _actor_weakref(self) -> Callable[[], Any]:  # type: ignore[override]  # pykka's proxy looks at the actor through it
+        return lambda: getattr(self.actor, "adopted", self.actor)
 
     def __repr__(self) -> str:
         return f"<Ref {self.path} #{self.number}>"
@@ -292,7 +320,7 @@ class Within(Generic[A]):
     def __init__(self, ref: Ref[A], seconds: float | None) -> None:
         """Seconds; None waits for ever."""
         self._ref = ref
-        self._seconds = seconds
+        self._seconds = time_limit(seconds)
 
     def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """As `Ref.call`."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast as typed, overload
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import cast as typed
+
+from otpy.core.decision import NoReply, Reply, Stop
 
 __all__ = ["Call", "Cast", "call", "cast", "request_name", "vocabulary"]
 
@@ -41,7 +44,7 @@ class Cast(Generic[S, P, R]):
         """For the checker only."""
 
 
-def call(function: Callable[Concatenate[S, P], R]) -> Call[S, P, R]:
+def call(function: Callable[Concatenate[S, P], R | Reply | NoReply | Stop]) -> Call[S, P, R]:
     """Make a method a request with a reply: its return value, or what a `Reply` or `NoReply` decides.
 
     It runs in the actor's turn. OTP: handle_call/3 with one clause per request.

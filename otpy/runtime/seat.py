@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import ActorExit
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
 
-__all__ = ["Seat", "Slot", "here", "local", "sit", "take_lock"]
+__all__ = ["LONGEST", "Seat", "Slot", "here", "local", "sit", "take_lock"]
+
+LONGEST = threading.TIMEOUT_MAX
+"""The longest time a lock can be waited for, in seconds; some hundred years."""
 
 
 def take_lock() -> threading.Lock:
@@ -49,10 +53,29 @@ class Seat:
         if slot is not None:
             slot.wake()
 
+    def busy_for(self, now: float) -> float:
+        """Seconds in the current turn."""
+        return max(0.0, now - self.since)
+
     def fence(self) -> None:
         """Throw an actor that was killed, but still runs, out of its code."""
-        if self.ref is not None and self.ref.reason is not None:
-            raise ActorExit(self.ref.reason)
+        ref = self.ref
+        if ref is not None and ref.reason is not None and ref in ref.system.undead:
+            raise ActorExit(ref.reason)
+
+    def leave_if_told(self) -> None:
+        """Throw an actor out of its code that was killed, or got an exit signal that it does not trap."""
+        ref = self.ref
+        if ref is None:
+            return
+        if ref.reason is not None:
+            raise ActorExit(ref.reason)
+        if ref.more is not None and ref.more.pending is not None:
+            raise ActorExit(ref.more.pending)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep outside of any actor."""
+        time.sleep(seconds)
 
 
 class Slot:
@@ -97,17 +120,25 @@ class Slot:
         lock = self.lock
         seat.waiting = True
         pool = seat.pool
-        if pool is not None:
-            pool.pass_on(seat)
         try:
-            done = lock.acquire() if timeout is None else lock.acquire(timeout=max(timeout, 0.0))
+            if pool is not None:
+                pool.pass_on(seat, self)
+            elif seat.ref is not None:
+                seat.ref.system.pool.notice_idle()  # the thread of one actor: it rests now
+            done = lock.acquire() if timeout is None else lock.acquire(timeout=min(max(timeout, 0.0), LONGEST))
         except BaseException:
-            self.give_up()
+            self.abandon()
             raise
         if not done and self.give_up():
             return False
         seat.lock = lock
+        if self.value.__class__ is _Broken:
+            raise self.value.error
         return True
+
+    def break_off(self, error: BaseException) -> None:
+        """End the wait with an error that is raised where it waits."""
+        self.resolve(_Broken(error))
 
     def give_up(self) -> bool:
         """Stop waiting; False when the answer came first, and then its wake-up has been consumed."""
@@ -121,6 +152,28 @@ class Slot:
         seat.waiting = False
         seat.lock = self.lock
         return True
+
+    def abandon(self) -> None:
+        """Stop waiting because of an exception, or without having waited; a second time it does nothing.
+
+        An interrupt may come when the lock is just taken, so outside of a pool nobody can tell whether the answer's
+        wake-up is still to come: the thread takes a new lock for its next wait. A pool's threads are never interrupted,
+        and must take over the token that comes with the answer.
+        """
+        seat = self.seat
+        if seat.lock is self.lock:
+            return
+        if self.claim or seat.pool is not None:
+            self.give_up()
+        else:
+            seat.lock = None
+
+
+class _Broken:
+    """Stands in the place of an answer that will never come."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 class _Local(threading.local):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec
-from otpy.errors import NameTakenError, SpecError, SystemStoppedError
+from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
 from otpy.runtime.actor import Actor
 from otpy.runtime.home import PLACES
 from otpy.runtime.links import with_peer
@@ -55,6 +55,7 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     Raises:
         NameTakenError: its name has a living holder.
         SystemStoppedError: the system takes no new actors.
+        ActorExit: the parent was killed, and only its code still runs.
     """
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     options = spec.options
@@ -63,6 +64,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         if system.stopped:
             text = f"system {system.name} has stopped and takes no new actors"
             raise SystemStoppedError(text)
+        if parent is not None and parent.reason is not None:
+            raise ActorExit(parent.reason)
         if spec.name is not None:
             holder = system.names.get(spec.name)
             if holder is not None:
@@ -71,7 +74,7 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             ref.name = spec.name
         system.alive += 1
         ref.number = system.last_number = system.last_number + 1
-        if parent is not None and parent.reason is None:
+        if parent is not None:
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
     ref.started_at = system.clock.now()

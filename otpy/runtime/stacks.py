@@ -20,10 +20,8 @@ OWN_FILES = ("/otpy/runtime/", "/threading.py", "/otpy/places/")
 
 def seat_of(system: System, ref: Ref[Any]) -> Seat | None:
     """The seat of the thread that runs an actor now."""
-    for worker in [*list(system.pool.workers), *(home.seat for home in list(system.threads))]:
-        if worker.ref is ref:
-            return worker
-    return None
+    seats: list[Seat] = [*system.pool.workers, *(home.seat for home in list(system.threads))]
+    return next((seat for seat in seats if seat.ref is ref), None)
 
 
 def frame_line(seat: Seat) -> str | None:

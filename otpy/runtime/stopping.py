@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallExitError
@@ -36,10 +37,12 @@ class Unstopped:
 
 def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:
     """See `System.stop`."""
-    deadline = time.monotonic() + timeout
-    tops = [ref for ref in reversed(list(system.tops.values())) if ref is not system.root]
+    now = system.clock.now if system.pool.is_seeded else time.monotonic
+    deadline = now() + timeout
+    others = sorted([*system.tops.values(), *system.orphans], key=attrgetter("number"), reverse=True)
+    tops = [ref for ref in others if ref is not system.root]
     root = [system.root] if system.root is not None else []
-    late = [ref for ref in [*tops, *root] if not _stop_one(ref, reason, deadline)]
+    late = [ref for ref in [*tops, *root] if not _stop_one(ref, reason, max(0.0, deadline - now()))]
     with system.lock:
         system.stopped = True  # nothing can be started any more, so what is found below is all there is
     left = [unstopped for ref in late for unstopped in _kill_below(system, ref)]
@@ -47,9 +50,9 @@ def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:
     return left + [describe_late(system, zombie) for zombie in list(system.undead) if zombie.path not in known]
 
 
-def _stop_one(ref: Ref[Any], reason: Reason, deadline: float) -> bool:
+def _stop_one(ref: Ref[Any], reason: Reason, timeout: float) -> bool:
     try:
-        ref.stop(reason, timeout=max(0.0, deadline - time.monotonic()))
+        ref.stop(reason, timeout=timeout)
     except TimeoutError:
         return False
     except CallExitError:

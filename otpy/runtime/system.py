@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from otpy.core.reason import Exit, Reason, Shutdown
 from otpy.core.spec import ChildSpec, Name, check_spec, child
 from otpy.core.suggest import did_you_mean
-from otpy.errors import NameTakenError, NoSuchActorError, StartError
-from otpy.events import Events, ZombieLimitReached, ZombieMade
+from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, StartError
+from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
+from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.inspection import Inspection
-from otpy.runtime.lifecycle import begin, expire_start
+from otpy.runtime.lifecycle import begin, expire_start, kill
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
-from otpy.runtime.seat import Slot, here
+from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
 from otpy.runtime.stacks import frame_line, seat_of
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
     from otpy.core.clock import Clock
     from otpy.runtime.ref import Ref
 
-__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
+__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
 
 A = TypeVar("A")
+
+FEW = 100
+"""Siblings among whom a free id is looked for one by one."""
 
 MAX_THREADS = 1_000
 """Extra threads for actors that block outside of otpy; each costs some 30 KiB while it waits."""
@@ -73,7 +77,7 @@ class System(Inspection):
         self.events = Events()
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
-        self.undead: set[Ref[Any]] = set()
+        self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
         self.threads: set[Any] = set()  # homes of actors with a thread of their own
@@ -82,11 +86,15 @@ class System(Inspection):
         self.alive = 0
         self.root: Ref[Any] | None = None
         self.tops: dict[str, Ref[Any]] = {}
+        self.orphans: dict[Ref[Any], None] = {}  # started by actors that have ended since
         self.started_at = time.time()
         self.stopped = False
         self.forked = False
         self.last_number = 0
         self.watchdog = Watchdog(self) if pool is None else None
+        attach = getattr(self.clock, "attach", None)  # a clock that is moved by hand fires the timers of its systems
+        if attach is not None:
+            attach(self)
         _SYSTEMS.add(self)
 
     def start(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
@@ -116,6 +124,8 @@ class System(Inspection):
         *,
         root: bool = False,
     ) -> Ref[Any]:
+        seat = here()
+        seat.fence()
         spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
         above = self.name if parent is None else parent.path
         check_spec(above, spec)
@@ -127,20 +137,25 @@ class System(Inspection):
             siblings[ident] = ref
             if root:
                 self.root = ref
-        own_args, own_kwargs = start_arguments(cls, spec)
-        slot = Slot(here())
-        timeout = spec.options.start_timeout
-        begin(ref, own_args, own_kwargs, slot.resolve)
-        if timeout is not None:
-            self.expire_start_after(ref, timeout)
-        slot.wait(None)
-        if isinstance(slot.value, StartError):
-            raise slot.value
+        self._shake_hands(ref, spec, Awaiting(seat, ref, "start"))
         return ref
 
-    def expire_start_after(self, ref: Ref[Any], seconds: float) -> None:
-        """Kill an actor whose `init` is not done by then."""
-        self.timers.after(seconds, expire_start, ref, seconds)
+    def _shake_hands(self, ref: Ref[Any], spec: ChildSpec, slot: Awaiting) -> None:
+        """Have `init` run and wait for its outcome."""
+        args, kwargs = start_arguments(ref.actor_class, spec)
+        timeout = spec.options.start_timeout
+        begin(ref, args, kwargs, slot.resolve)
+        timer = None if timeout is None else self.timers.after(timeout, expire_start, ref, timeout)
+        try:
+            slot.hold(None)
+        except BaseException:
+            kill(ref)  # nobody would know of it
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if isinstance(slot.value, StartError):
+            raise slot.value
 
     def ref(self, name: Name[A] | str) -> NamedRef[A]:
         """A handle that reaches whatever incarnation holds the name when it is used."""
@@ -198,21 +213,37 @@ class System(Inspection):
             self.tops.pop(str(ref.id), None)
         elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
             del ref.parent.more.spawned[str(ref.id)]
+        self.orphans.pop(ref, None)
+        if ref.more is not None and ref.more._spawned:  # noqa: SLF001 - reading it otherwise would make it
+            self.orphans.update(dict.fromkeys(ref.more._spawned.values()))  # noqa: SLF001
 
-    def add_zombie(self, ref: Ref[Any]) -> None:
-        """List a killed actor whose code still runs."""
-        self.undead.add(ref)
-        if ref.current is None:  # add, then look: its turn clears `current`, then looks at the list
-            self.undead.discard(ref)
+    def report_zombie(self, ref: Ref[Any]) -> None:
+        """Report a killed actor that is listed, if its code does run; else take it off the list."""
+        if ref.current is None:  # listed, then looked; its turn clears `current`, then looks at the list
+            self.undead.pop(ref, None)
             return
         seat = seat_of(self, ref)
         thread = None if seat is None else seat.thread_name
         frame = None if seat is None else frame_line(seat)
         self.events.emit(ZombieMade(path=ref.path, thread=thread, frame=frame))
-        if len(self.undead) > self.max_zombies:
-            self.events.emit(ZombieLimitReached(path=self.name, count=len(self.undead)))
+        with self.lock:
+            ended = ref not in self.undead
+            if not ended:
+                self.undead[ref] = True
+        if ended:
+            self.events.emit(ZombieEnded(path=ref.path))
+        count = len(self.undead)
+        if count > self.max_zombies:
+            self.events.emit(ZombieLimitReached(path=self.name, count=count))
             if self.on_too_many_zombies is not None:
                 self.on_too_many_zombies()
+
+    def drop_zombie(self, ref: Ref[Any]) -> None:
+        """Take a killed actor off the list: its code has come to an end."""
+        with self.lock:
+            reported = self.undead.pop(ref, False)
+        if reported:
+            self.events.emit(ZombieEnded(path=ref.path))
 
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.
@@ -234,7 +265,15 @@ class System(Inspection):
 
         Returns:
             What had not stopped: path, thread and frame of each. Its threads may still run.
+
+        Raises:
+            DeadlockError: called by one of its own actors, which would wait for its own end.
         """
+        if self.forked:
+            return []  # the actors are those of the parent process
+        asking = here().ref
+        if asking is not None and asking.system is self:
+            raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
         left = stop_all(self, reason or Shutdown(), timeout)
         self.close()
         return left
@@ -259,7 +298,7 @@ def _free_id(wanted: str, taken: dict[str, Any]) -> str:
     """The wanted id, or with a number behind it."""
     if wanted not in taken:
         return wanted
-    number = 2
+    number = 2 if len(taken) < FEW else len(taken) + 1  # of many most have the same name: do not try them all
     while f"{wanted}-{number}" in taken:
         number += 1
     return f"{wanted}-{number}"
@@ -268,12 +307,24 @@ def _free_id(wanted: str, taken: dict[str, Any]) -> str:
 _SYSTEMS: weakref.WeakSet[System] = weakref.WeakSet()
 
 
+def all_systems() -> list[System]:
+    """Every system of this program that somebody still holds, stopped or not; tests look here for forgotten ones."""
+    return list(_SYSTEMS)
+
+
 def _after_fork_in_child() -> None:
     """A forked child has none of the parent's threads: its copies of the systems are dead, and own nothing."""
     for system in list(_SYSTEMS):
         system.forked = True
         system.stopped = True
+        system.lock = threading.RLock()  # a thread that is gone now may have held it
+        system.names.clear()
+        system.tops.clear()
+        system.orphans.clear()
+        system.root = None
+        system.pool.closed = True
         system.pool.free.clear()
+        system.timers.close_in_child()
 
 
 if hasattr(os, "register_at_fork"):

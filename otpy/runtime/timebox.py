@@ -33,7 +33,7 @@ class TimeBox:
         if not self._free.acquire(blocking=False):
             return TOO_MANY
         result: list[str] = []
-        thread = threading.Thread(target=self._run, args=(render, result), name="otpy-control-text", daemon=True)
+        thread = threading.Thread(target=self._run, args=(render, result), name="otpy-text", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # no thread to be had

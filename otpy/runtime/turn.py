@@ -10,6 +10,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
 from otpy.runtime import lifecycle
 from otpy.runtime.mailbox import bury, rest
+from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
@@ -84,16 +85,19 @@ def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
 
 def after_turn(ref: Ref[Any]) -> None:
     """Let an actor rest after a turn, or queue it again; drop one that died in it (its `alert` stays set)."""
-    ref.current = None
     if ref.reason is None:
+        ref.current = None
         rest(ref)
-    else:
-        lifecycle.leave(ref)
+        return
+    seat = here()
+    if seat.late is not None:  # what is closed now may take its time
+        seat.wake_late()
+    lifecycle.leave(ref)
 
 
 def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
     """Do what a handler decided; a decision to go on with `Continue` is followed at once, before any other message."""
-    while True:
+    while ref.reason is None:  # killed in the meantime, it decides nothing any more
         match decision:
             case None:
                 return
@@ -101,8 +105,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
                 caller.resolve(value)
             case NoReply(timeout=timeout, then=then):
                 if caller is not None and caller.claim:
-                    caller.deferred = True
-                    ref.extras().deferred.add(caller)
+                    _defer(ref, caller)
             case Stop(reason=reason):
                 stop(ref, decision, reason, caller)
                 return
@@ -116,6 +119,14 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
             return
         caller, actor = None, ref.actor
         decision = actor.handle_continue(then.term)
+
+
+def _defer(ref: Ref[Any], caller: Caller) -> None:
+    deferred = ref.extras().deferred
+    caller.deferred = True
+    deferred[caller] = None
+    if not caller.claim:  # listed, then looked; an answer from another thread takes the claim, then drops it from the list
+        deferred.pop(caller, None)
 
 
 def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
@@ -135,7 +146,19 @@ class BadReturnError(Exception):
 
 
 def crash(ref: Ref[Any], error: BaseException) -> None:
-    """End the actor because an exception left its code."""
+    """End the actor because an exception left its code; whatever happens on the way, it ends."""
+    try:
+        _crash(ref, error)
+    except BaseException as another:
+        lifecycle.finish(ref, Crashed(type(another).__name__, "raised while the crash was dealt with"))
+
+
+def _crash(ref: Ref[Any], error: BaseException) -> None:
+    if ref.reason is not None:
+        return
+    if isinstance(error, ActorExit) and ref.more is not None and ref.more.pending is not None:
+        lifecycle.obey(ref)  # an exit signal cut short what it waited for
+        return
     reason: Reason
     match error:
         case ActorExit():
@@ -143,9 +166,8 @@ def crash(ref: Ref[Any], error: BaseException) -> None:
         case BadReturnError():
             reason = BadReturn(str(error))
         case _:
-            reason = Crashed.of(error)
-    if ref.reason is None:
-        lifecycle.end(ref, lifecycle.terminate(ref, reason))
+            reason = Crashed.of(error, lifecycle.BOX)
+    lifecycle.end(ref, lifecycle.terminate(ref, reason))
 
 
 def attend(ref: Ref[Any], message: Message | None = None) -> bool:
@@ -157,10 +179,11 @@ def attend(ref: Ref[Any], message: Message | None = None) -> bool:
     ref.alert = False  # before the lane is read, never after
     more = ref.extras()
     while more.lane and ref.reason is None:
+        ref.current = ref.current or "system"
         more.lane.popleft()(ref)
     if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None:
-            ref.alert = not lifecycle.disarm_timeout(ref, message)
+        if more.idle_timer is not None and not lifecycle.disarm_timeout(ref, message):
+            ref.alert = True  # never set to False here: it may have been raised in the meantime
         return True
     ref.alert = True
     if message is not None and ref.mailbox is not None:

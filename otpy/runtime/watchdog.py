@@ -3,19 +3,23 @@
 It ticks while turns run and sleeps when none does. A worker that began no turn since the last tick is *detached*: its
 token goes on to another worker, its turn ends without one. When all that held a token were stuck, work waits, and their
 threads used no CPU time, they are blocked, and twice as many tokens are given out. When one of them computes, more
-threads would only fight for the interpreter, and the number stays.
+threads only share the interpreter: up to a handful, so that a short turn need not wait for long ones to be detached.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from otpy.events import ThreadLimitNear
+from otpy.runtime.mailbox import watch_growth
+from otpy.runtime.seat import take_lock
 
 if TYPE_CHECKING:
     from otpy.runtime.pool import Worker
+    from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
 __all__ = ["Watchdog"]
@@ -28,6 +32,14 @@ QUIET_TICKS = 5
 """Looks without any turn before it goes to sleep."""
 CALM_TICKS = 4
 """Looks without a stuck turn before the number of tokens is halved."""
+SLOW_TICK = 0.020
+"""Beside many computing actors: each look costs a turn of the interpreter."""
+MAX_COMPUTING = 8
+"""Computing actors that are let run at once without waiting for the next look."""
+NEAR = 0.8
+"""The share of `max_threads` at which an event says that it is near."""
+GROWTH_TICK = 1.0
+"""Seconds between two looks at the mailboxes of actors that are in one message for long."""
 CPU_SHARE = 0.2
 """A thread that used more of the last tick than this computes; one that used less is blocked."""
 
@@ -39,26 +51,36 @@ class Watchdog:
         """Watch the system's pool."""
         self._system = system
         self._pool = system.pool
-        self._wake = threading.Event()
+        self._bell = take_lock()  # free while it is to wake up; no Event, whose code a `__del__` that sends may interrupt
         self._started = False
         self._closed = False
         self._calm = 0
-        self._near = False
-        self._cpu: dict[int, float] = {}
+        self._near = 0
+        self._growth_due = 0.0
+        self._cpu: dict[int, float | None] = {}
         self._pool.on_busy = self._on_busy
 
     def close(self) -> None:
         """End the thread."""
         self._closed = True
-        self._wake.set()
+        self._ring()
 
     def _on_busy(self) -> None:
         """A token was handed out; called by any thread, only while the watchdog sleeps."""
         self._pool.on_busy = None
-        if not self._started:
-            self._started = True
+        self._ring()
+        if self._started:
+            return
+        self._started = True
+        try:
             threading.Thread(target=self._run, name="otpy-watchdog", daemon=True).start()
-        self._wake.set()
+        except RuntimeError:  # can't start new thread; whoever hands out the next token tries again
+            self._started = False
+            self._pool.on_busy = self._on_busy
+
+    def _ring(self) -> None:
+        with suppress(RuntimeError):  # it rings already
+            self._bell.release()
 
     def _run(self) -> None:
         quiet = 0
@@ -66,54 +88,66 @@ class Watchdog:
         while not self._closed:
             time.sleep(tick)
             busy = [worker for worker in list(self._pool.workers) if worker.ref is not None and not worker.waiting]
-            quiet = 0 if busy or self._pool.queue else quiet + 1
+            quiet = 0 if busy or self._pool.queue or self._system.timers.is_stranded else quiet + 1
             if quiet > QUIET_TICKS:
                 self._sleep()
                 quiet, tick = 0, TICK
             else:
                 tick = self._look(busy)
+                if time.monotonic() > self._growth_due:
+                    self._watch_growth()
 
     def _sleep(self) -> None:
-        self._wake.clear()
-        self._pool.on_busy = self._on_busy  # set, then look once more: a token handed out before went unseen
-        if not self._pool.queue:
-            self._wake.wait()
-        self._pool.on_busy = None
+        pool = self._pool
+        self._bell.acquire(blocking=False)
+        pool.on_busy = self._on_busy  # set, then look once more: a token that was handed out before went unseen
+        while not pool.queue and len(pool.free) >= pool.limit and not self._closed:
+            threads_run = any(_runs(home.seat) for home in list(self._system.threads))
+            if self._bell.acquire(timeout=GROWTH_TICK if threads_run else -1):
+                break
+            self._watch_growth()
+        pool.on_busy = None
 
     def _look(self, busy: list[Worker]) -> float:
-        pool = self._pool
+        """Look once; returns the seconds until the next look."""
         now = self._system.clock.now()
         stuck, fresh = [], 0
         for worker in busy:
             if worker.turns != worker.seen:
                 worker.seen, worker.since = worker.turns, now
+                self._cpu[worker.ident] = self._pool.cpu_seconds(worker)
                 fresh += bool(worker.tok)
             elif worker.tok:
                 stuck.append(worker)
         computing = [worker for worker in stuck if self._computes(worker)]
-        for worker in stuck:
+        # Each token that goes on may cost a thread. Those that wait inside otpy are not counted: hand-offs have no limit.
+        detached = stuck[: max(0, self._pool.max_threads - len(busy))]
+        for worker in detached:
             self._detach(worker)
-        if stuck and not fresh and pool.queue:
-            self._calm = 0
-            if not computing:
-                self._double()
-                return FAST_TICK
-            return TICK
+        self._report_threads(len(busy))
+        if not stuck or fresh or not self._pool.queue:
+            return self._calm_down(len(busy))
+        self._calm = 0
+        room = self._pool.max_threads - len(busy) - len(detached)
+        wanted = MAX_COMPUTING + 1 - len(busy) if computing else self._pool.limit
+        self._add_tokens(min(wanted, room))
+        return SLOW_TICK if room <= 0 or (computing and len(busy) >= MAX_COMPUTING) else FAST_TICK
+
+    def _calm_down(self, busy: int) -> float:
         self._calm += 1
         if self._calm >= CALM_TICKS:
             self._calm = 0
             self._halve()
-        if pool.queue and pool.free:
-            pool.engage()  # work that found no thread to run on
+        if self._pool.queue and self._pool.free and not self._pool.engage():  # work that found no thread to run on
+            self._report_threads(busy, no_more=True)
+        if self._system.timers.is_stranded:
+            self._system.timers.revive()
         return TICK
 
     def _computes(self, worker: Worker) -> bool:
-        used = _cpu_seconds(worker.ident)
-        if used is None:
-            return False
-        before = self._cpu.get(worker.ident)
+        before, used = self._cpu.get(worker.ident), self._pool.cpu_seconds(worker)
         self._cpu[worker.ident] = used
-        return before is None or used - before > FAST_TICK * CPU_SHARE
+        return before is not None and used is not None and used - before > FAST_TICK * CPU_SHARE
 
     def _detach(self, worker: Worker) -> None:
         try:
@@ -122,21 +156,31 @@ class Watchdog:
             return
         self._pool.put_back()
 
-    def _double(self) -> None:
+    def _add_tokens(self, wanted: int) -> None:
         pool = self._pool
-        threads = len(pool.workers)
-        room = pool.max_threads - threads
-        if threads >= pool.max_threads * 0.8 and not self._near:
-            self._near = True
-            self._system.events.emit(ThreadLimitNear(path=self._system.name, count=threads, limit=pool.max_threads))
-        more = max(0, min(pool.limit, room, len(pool.queue)))
+        more = max(0, min(wanted, len(pool.queue)))
         pool.limit += more
         for _ in range(more):
             pool.put_back()
 
+    def _report_threads(self, busy: int, *, no_more: bool = False) -> None:
+        """Say once that the limit is near, and once that it is reached, until it is far again."""
+        limit = busy if no_more else self._pool.max_threads
+        near = 2 if busy >= limit else 1 if busy >= limit * NEAR else 0
+        if near > self._near:
+            self._system.events.emit(ThreadLimitNear(path=self._system.name, count=busy, limit=limit))
+        self._near = max(near, self._near) if busy >= limit * NEAR / 2 else near
+
+    def _watch_growth(self) -> None:
+        """Look at the mailboxes of actors that are in one message for long; the others see to it when their turn ends."""
+        self._growth_due = time.monotonic() + GROWTH_TICK
+        for seat in [*list(self._pool.workers), *(home.seat for home in list(self._system.threads))]:
+            ref = seat.ref
+            if ref is not None and _runs(seat):
+                watch_growth(ref)
+
     def _halve(self) -> None:
         pool = self._pool
-        self._near = self._near and len(pool.workers) >= pool.max_threads * 0.8
         surplus = pool.limit - max(1, pool.limit // 2)
         for _ in range(surplus):
             if not pool.take_back():
@@ -144,12 +188,5 @@ class Watchdog:
             pool.limit -= 1
 
 
-def _cpu_seconds(ident: int) -> float | None:
-    """CPU time of a thread; None where the platform cannot tell."""
-    clock_of = getattr(time, "pthread_getcpuclockid", None)
-    if clock_of is None:
-        return None
-    try:
-        return time.clock_gettime(clock_of(ident))
-    except (OSError, OverflowError):
-        return None
+def _runs(seat: Seat) -> bool:
+    return seat.ref is not None and not seat.waiting

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from otpy.control.timebox import TimeBox
+from otpy.runtime.timebox import TimeBox
 from otpy.core.text import safe_repr
 
 

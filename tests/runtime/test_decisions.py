@@ -1,0 +1,204 @@
+"""What handlers may return, and what follows from it. OTP: gen_server's callbacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.doer import BOOM, Doer, flush
+
+import otpy
+from otpy.core.reason import BadReturn
+from otpy.errors import CallExitError
+from otpy.events import ActorCrashed, UnknownMessage
+from otpy.testing import Gate, Recorder
+
+if TYPE_CHECKING:
+    from otpy.testing import VirtualClock
+
+
+def test_a_reply_decision_is_the_reply(system: otpy.System) -> None:
+    ref = system.start(Doer)
+    assert ref.call(Doer.do, lambda _: otpy.Reply("value")) == "value"
+    assert ref.ask(lambda *_: otpy.Reply("raw")) == "raw"
+
+
+def test_continue_goes_before_any_other_message(system: otpy.System) -> None:
+    """C44, C45: c1, then c2, then what had been queued; the starter was released before."""
+    released = Gate()
+
+    def at_start(self: Doer) -> otpy.Continue:
+        self.ref.tell("queued")
+        return otpy.Continue(lambda self: released.wait() or otpy.Continue("c2"))
+
+    ref = system.start(Doer, deed=at_start)
+    released.open()
+    log = flush(ref)
+    assert log[0][0] == "continue"
+    assert log[1:] == [("continue", "c2"), "queued"]
+
+
+def test_a_reply_goes_out_before_what_it_continues_with(system: otpy.System) -> None:
+    with Gate() as gate:
+        ref = system.start(Doer)
+        then = otpy.Continue(lambda _: gate.wait())
+        assert ref.call(Doer.do, lambda _: otpy.Reply("value", then=then)) == "value"
+        gate.reached()
+
+
+def test_a_cast_may_continue(system: otpy.System) -> None:
+    ref = system.start(Doer)
+    ref.cast(Doer.run, lambda _: otpy.Continue("a"))
+    ref.cast(Doer.run, lambda _: otpy.NoReply(then=otpy.Continue("b")))
+    assert flush(ref) == [("continue", "a"), ("continue", "b")]
+
+
+def test_a_continue_without_handler_ends_the_actor(system: otpy.System) -> None:
+    """C72: undef in OTP."""
+
+    class Bare(otpy.GenServer):
+        @otpy.call
+        def go(self) -> otpy.Reply:
+            return otpy.Reply("value", then=otpy.Continue())
+
+    ref = system.start(Bare)
+    monitor = ref.monitor()
+    assert ref.call(Bare.go) == "value"  # type: ignore[comparison-overlap]  # a decision in the place of a value
+    assert "has no handle_continue" in str(monitor.wait().reason)
+
+
+def test_missing_handlers(system: otpy.System, events: Recorder) -> None:
+    """C72: an unknown message is reported and harms nobody; an unknown request ends the actor."""
+    ref = system.start(otpy.GenServer)
+    ref.tell("hello")
+    with pytest.raises(CallExitError, match="no handle_call"):
+        ref.ask("hello")
+    [event] = events.of(UnknownMessage)
+    assert event.message == "'hello'"
+    assert system.start(otpy.GenServer).stop()
+
+
+@pytest.mark.parametrize("value", ["oops", 0, False, otpy.Ignore(), otpy.Fail(BOOM), otpy.Reply("to nobody")])
+def test_a_cast_may_not_return_a_value(system: otpy.System, value: object) -> None:
+    """C57."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda _: value)
+    assert isinstance(monitor.wait().reason, BadReturn)
+
+
+def test_a_bad_return_reaches_terminate_and_the_caller(system: otpy.System) -> None:
+    """C57."""
+    log: list[object] = []
+    ref = system.start(Doer, log)
+    with pytest.raises(CallExitError) as caught:
+        ref.call(Doer.do, lambda _: otpy.Ignore())
+    assert caught.value.reason == BadReturn("Ignore()")
+    assert log == [("terminate", BadReturn("Ignore()"))]
+
+
+def test_a_timeout_fires_once_when_nothing_comes(timed: otpy.System, clock: VirtualClock) -> None:
+    """C64."""
+    ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
+    clock.advance(0.04)
+    assert ref.call(Doer.do, lambda self: otpy.Reply(list(self.log), timeout=0.05)) == []
+    clock.advance(1.0)
+    assert flush(ref) == ["timeout"]
+    clock.advance(1.0)
+    assert flush(ref) == ["timeout"]
+
+
+def test_a_message_cancels_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
+    """C64: any message does, and it is not set again by itself."""
+    ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
+    ref.tell("hello")
+    clock.advance(1.0)
+    assert flush(ref) == ["hello"]
+
+
+def test_a_timeout_of_nothing_gives_way_to_a_waiting_message(timed: otpy.System, clock: VirtualClock) -> None:
+    """C65."""
+    ref = timed.start(Doer)
+    with Gate() as gate:
+        ref.cast(Doer.run, lambda _: gate.wait() or otpy.NoReply(timeout=0))
+        gate.reached()
+        ref.tell("queued")
+    clock.advance(1.0)
+    assert flush(ref) == ["queued"]
+    ref.cast(Doer.run, lambda _: otpy.NoReply(timeout=0))
+    clock.advance(0)
+    assert flush(ref) == ["queued", "timeout"]
+
+
+def test_a_timeout_may_be_set_again_by_its_own_handler(timed: otpy.System, clock: VirtualClock) -> None:
+    class Ticking(Doer):
+        def handle_timeout(self) -> otpy.NoReply:
+            self.log.append("tick")
+            return otpy.NoReply(timeout=1.0)
+
+    log: list[object] = []
+    timed.start(Ticking, log, deed=lambda _: otpy.NoReply(timeout=1.0))
+    clock.advance(3.5)
+    assert log == ["tick"] * 3
+
+
+def test_an_inspection_does_not_cancel_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
+    """C66: suspend and resume go through the lane, not through the mailbox."""
+    ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
+    timed.suspend("t/Doer")
+    timed.resume("t/Doer")
+    clock.advance(0.05)
+    assert flush(ref) == ["timeout"]
+
+
+def test_a_timeout_of_a_dead_actor_is_gone(timed: otpy.System, clock: VirtualClock) -> None:
+    ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=1.0))
+    ref.kill()
+    assert timed.timers.next_due() is None
+    clock.advance(2.0)
+
+
+def test_a_killed_actors_decision_is_void(system: otpy.System) -> None:
+    """A zombie's Stop runs no terminate, its Continue does not go on, its timeout is not set."""
+    log: list[object] = []
+    for decision in (otpy.Stop(BOOM), otpy.Continue("more"), otpy.NoReply(timeout=1.0), "bad"):
+        gate = Gate()
+        ref = system.start(Doer, log)
+        ref.cast(Doer.run, lambda _, gate=gate, decision=decision: gate.wait() or decision)
+        gate.reached()
+        ref.kill()
+        gate.open()
+        system.wait_idle()
+    assert log == []
+    assert system.timers.next_due() is None
+
+
+def test_terminate_runs_once_however_often_an_actor_is_told_to_end(system: otpy.System) -> None:
+    """Report 98: it crashes and is stopped at the same time."""
+    for _ in range(50):
+        log: list[object] = []
+        ref = system.start(Doer, log, traps=True)
+        monitor = ref.monitor()
+        ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
+        ref.stop(block=False)
+        ref.exit(otpy.Shutdown())
+        monitor.wait()
+        system.wait_idle()
+        assert len([entry for entry in log if isinstance(entry, tuple)]) == 1
+
+
+def test_a_crash_is_reported_once_with_what_it_was_doing(system: otpy.System, events: Recorder) -> None:
+    """Reports 28, 49, 50."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda _: 1 // 0)
+    monitor.wait()
+    [event] = events.of(ActorCrashed)
+    assert (event.path, event.kind, event.message) == ("t/Doer", "Doer", "cast run")
+    assert "ZeroDivisionError" in str(event)
+
+
+def test_a_clean_end_is_no_crash(system: otpy.System, events: Recorder) -> None:
+    for reason in (otpy.Normal(), otpy.Shutdown(), otpy.Shutdown("detail")):
+        system.start(Doer).stop(reason)
+    assert events.of(ActorCrashed) == []

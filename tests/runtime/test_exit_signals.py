@@ -1,0 +1,358 @@
+"""How actors end, and what an exit signal does to whom. The docstrings name the cases of otp_cases.md."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from support.doer import BOOM, Doer, flush
+
+import otpy
+from otpy.core.reason import BadReturn
+from otpy.errors import CallExitError, NoProcError
+from otpy.testing import Gate, Probe
+
+
+def test_an_actor_that_stops_is_seen_to_end_normal(system: otpy.System) -> None:
+    """A1."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda _: otpy.Stop())
+    assert monitor.wait().reason == otpy.Normal()
+
+
+def test_an_error_is_the_exit_reason_with_its_traceback(system: otpy.System) -> None:
+    """A2."""
+
+    def fail(_: Doer) -> None:
+        raise ValueError("bad")
+
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, fail)
+    reason = monitor.wait().reason
+    assert isinstance(reason, otpy.Crashed)
+    assert (reason.type, reason.text) == ("ValueError", "bad")
+    assert "in fail" in reason.traceback
+
+
+def test_an_exit_of_ones_own_is_the_exit_reason(system: otpy.System) -> None:
+    log: list[object] = []
+    ref = system.start(Doer, log)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
+    assert monitor.wait().reason == BOOM
+    assert log == [("terminate", BOOM)]
+
+
+def test_kill_ends_an_actor_that_traps_exits(system: otpy.System) -> None:
+    """A4. No terminate either."""
+    log: list[object] = []
+    ref = system.start(Doer, log, traps=True)
+    monitor = ref.monitor()
+    ref.exit(otpy.Kill())
+    assert monitor.wait().reason == otpy.Killed()
+    assert log == []
+
+
+def test_an_exit_signal_is_a_message_to_who_traps(system: otpy.System) -> None:
+    """A5, C61: from a stranger; the actor lives."""
+    ref = system.start(Doer, traps=True)
+    ref.exit(BOOM)
+    [signal] = flush(ref)
+    assert signal.reason == BOOM
+    assert ref.is_alive()
+
+
+@pytest.mark.parametrize("reason", [BOOM, otpy.Shutdown(), otpy.Killed(), otpy.NoProc()])
+def test_an_exit_signal_ends_who_does_not_trap_without_terminate(system: otpy.System, reason: otpy.Reason) -> None:
+    """A6, C60."""
+    log: list[object] = []
+    ref = system.start(Doer, log)
+    flush(ref)
+    monitor = ref.monitor()
+    ref.exit(reason)
+    assert monitor.wait().reason == reason
+    assert log == []
+
+
+def test_normal_from_another_is_ignored_by_who_does_not_trap(system: otpy.System) -> None:
+    other, ref = system.start(Doer), system.start(Doer)
+    other.call(Doer.do, lambda _: ref.exit(otpy.Normal()))
+    assert flush(ref) == []
+
+
+def test_normal_from_another_is_a_message_to_who_traps(system: otpy.System) -> None:
+    other, ref = system.start(Doer), system.start(Doer, traps=True)
+    other.call(Doer.do, lambda _: ref.exit(otpy.Normal()))
+    [signal] = flush(ref)
+    assert (signal.sender, signal.reason) == (other, otpy.Normal())
+
+
+def test_normal_to_oneself_ends_who_does_not_trap(system: otpy.System) -> None:
+    """A8."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda self: self.ref.exit(otpy.Normal()))
+    assert monitor.wait().reason == otpy.Normal()
+
+
+def test_normal_to_oneself_is_a_message_to_who_traps(system: otpy.System) -> None:
+    """A8."""
+    ref = system.start(Doer, traps=True)
+    ref.call(Doer.do, lambda self: self.ref.exit(otpy.Normal()))
+    [signal] = flush(ref)
+    assert (signal.sender, signal.reason) == (ref, otpy.Normal())
+
+
+def test_a_reason_kill_of_ones_own_reaches_linked_actors_as_kill(system: otpy.System) -> None:
+    """A9."""
+    victim, trapper, plain = system.start(Doer), Probe(system, trap_exit=True), system.start(Doer)
+    trapper.link(victim)
+    plain.call(Doer.do, lambda self: self.link(victim))
+    monitor = plain.monitor()
+    victim.cast(Doer.run, lambda _: otpy.exit(otpy.Kill()))
+    [signal] = trapper.expect(1)
+    assert signal.reason == otpy.Kill()  # type: ignore[attr-defined]  # an ExitSignal
+    assert monitor.wait().reason == otpy.Kill()
+
+
+def test_killed_passes_on_over_links_and_can_be_trapped(system: otpy.System) -> None:
+    """A10."""
+    victim, trapper, plain, beyond = (
+        system.start(Doer),
+        Probe(system, trap_exit=True),
+        system.start(Doer),
+        Probe(system, trap_exit=True, id="beyond"),
+    )
+    trapper.link(victim)
+    plain.call(Doer.do, lambda self: self.link(victim))
+    beyond.link(plain)
+    victim.kill()
+    assert [message.reason for message in trapper.expect(1)] == [otpy.Killed()]  # type: ignore[attr-defined]
+    assert [message.reason for message in beyond.expect(1)] == [otpy.Killed()]  # type: ignore[attr-defined]
+
+
+def test_a_linked_actor_that_shuts_down_takes_who_does_not_trap_along(system: otpy.System) -> None:
+    """A12."""
+    one, other = system.start(Doer), system.start(Doer)
+    other.call(Doer.do, lambda self: self.link(one))
+    monitor = other.monitor()
+    one.exit(otpy.Shutdown())
+    assert monitor.wait().reason == otpy.Shutdown()
+
+
+def test_a_trapping_link_ends_the_chain(system: otpy.System) -> None:
+    """A13."""
+    a, b, c = system.start(Doer), Probe(system, trap_exit=True), system.start(Doer)
+    b.link(a)
+    b.link(c)
+    c.exit(BOOM)
+    [signal] = b.expect(1)
+    assert (signal.sender, signal.reason) == (c, BOOM)  # type: ignore[attr-defined]
+    system.wait_idle()
+    assert a.is_alive()
+    assert len(b.messages) == 1
+
+
+def test_what_was_sent_before_the_end_is_seen_before_it(system: otpy.System) -> None:
+    """A25."""
+    parent = Probe(system, trap_exit=True)
+    child = system.start(Doer)
+    parent.link(child)
+
+    def last_words(_: Doer) -> None:
+        parent.ref.tell("m1")
+        parent.ref.tell("m2")
+        otpy.exit(BOOM)
+
+    child.cast(Doer.run, last_words)
+    assert [getattr(message, "reason", message) for message in parent.expect(3)] == ["m1", "m2", BOOM]
+
+
+def test_messages_before_the_exit_signal_are_handled_by_who_traps_and_none_after(system: otpy.System) -> None:
+    """A30: jobs 1 to 3 are done, then the parent's shutdown, never job 4."""
+    log: list[object] = []
+    gate = Gate()
+    parent = system.start(Doer)
+    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log, traps=True))
+    child.cast(Doer.run, lambda _: gate.wait())
+    gate.reached()
+    for job in (1, 2, 3):
+        child.tell(job)
+    monitor = child.monitor()
+    parent.call(Doer.do, lambda _: child.exit(otpy.Shutdown()))
+    child.tell(4)
+    gate.open()
+    assert monitor.wait().reason == otpy.Shutdown()
+    assert log == [1, 2, 3, ("terminate", otpy.Shutdown())]
+
+
+def test_messages_before_the_exit_signal_are_dropped_by_who_does_not_trap(system: otpy.System) -> None:
+    """Semantics 1.6: exit signals overtake messages."""
+    log: list[object] = []
+    gate = Gate()
+    ref = system.start(Doer, log)
+    ref.cast(Doer.run, lambda _: gate.wait())
+    gate.reached()
+    ref.tell("never seen")
+    monitor = ref.monitor()
+    ref.exit(BOOM)
+    gate.open()
+    assert monitor.wait().reason == BOOM
+    assert log == []
+
+
+def test_a_parents_normal_exit_ends_a_child_that_traps(system: otpy.System) -> None:
+    """C62."""
+    log: list[object] = []
+    parent = system.start(Doer)
+    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log, traps=True))
+    monitor = child.monitor()
+    parent.stop()
+    assert monitor.wait().reason == otpy.Normal()
+    assert log == [("terminate", otpy.Normal())]
+
+
+def test_a_parents_normal_exit_leaves_a_child_that_does_not_trap_alone(system: otpy.System) -> None:
+    """Semantics 6.15. The system's own stop still finds it."""
+    parent = system.start(Doer)
+    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer))
+    parent.stop()
+    assert flush(child) == []
+    system.stop()
+    assert child.reason == otpy.Shutdown()
+
+
+def test_the_name_is_free_and_terminate_is_done_when_an_end_is_seen(system: otpy.System) -> None:
+    """A24, Q234: in the order of dying, the news comes last."""
+    log: list[object] = []
+    ref = system.start(otpy.child(Doer, log).opts(name="it"))
+    seen: list[object] = []
+    watcher = system.start(Doer)
+
+    def look(self: Doer) -> None:
+        self.monitor("it")
+        self.handle_info = lambda down: seen.append((down.target, log[:], system.whereis("it"), ref.is_alive()))  # type: ignore[method-assign]
+
+    watcher.call(Doer.do, look)
+    ref.stop(BOOM)
+    flush(watcher)
+    assert seen == [("it", [("terminate", BOOM)], None, False)]
+
+
+def test_an_exit_signal_cuts_a_call_short_without_terminate(system: otpy.System) -> None:
+    """C60: whatever the actor was doing, an exit signal it does not trap runs no terminate."""
+    log: list[object] = []
+    gate = Gate()
+    server, ref = system.start(Doer), system.start(Doer, log)
+    server.cast(Doer.run, lambda _: gate.wait())
+    gate.reached()
+    ref.cast(Doer.run, lambda _: server.within(None).call(Doer.do, lambda _: None))
+    system.wait_idle()
+    monitor = ref.monitor()
+    ref.exit(BOOM)
+    assert monitor.wait().reason == BOOM
+    assert log == []
+    gate.open()
+
+
+def test_an_exit_signal_that_comes_before_the_call_is_seen_by_it(system: otpy.System) -> None:
+    """An exit signal that arrives between two waits must not be missed by the second."""
+    gate = threading.Event()
+    inside = threading.Event()
+    server, ref = system.start(Doer), system.start(Doer)
+
+    def deed(_: Doer) -> None:
+        inside.set()
+        gate.wait()
+        server.within(None).call(Doer.do, lambda _: otpy.NoReply())
+
+    ref.cast(Doer.run, deed)
+    inside.wait()
+    monitor = ref.monitor()
+    ref.exit(BOOM)
+    gate.set()
+    assert monitor.wait().reason == BOOM
+
+
+def test_a_kill_frees_the_thread_of_a_caller(system: otpy.System) -> None:
+    server, ref = system.start(Doer), system.start(Doer)
+    ref.cast(Doer.run, lambda _: server.within(None).call(Doer.do, lambda _: otpy.NoReply()))
+    system.wait_idle()
+    assert ref.kill()
+    system.wait_idle()
+    assert system.zombies() == []
+
+
+def test_an_actor_that_kills_itself_leaves_its_code_at_once(system: otpy.System) -> None:
+    after: list[object] = []
+    ref = system.start(Doer, after)
+
+    def suicide(self: Doer) -> None:
+        self.ref.kill()
+        after.append("still here")
+
+    monitor = ref.monitor()
+    ref.cast(Doer.run, suicide)
+    assert monitor.wait().reason == otpy.Killed()
+    system.wait_idle()
+    assert after == []
+    assert system.zombies() == []
+
+
+def test_a_bad_return_ends_the_actor_and_fails_its_caller(system: otpy.System) -> None:
+    """C57."""
+    log: list[object] = []
+    ref = system.start(Doer, log)
+    monitor = ref.monitor()
+    ref.cast(Doer.run, lambda _: "oops")
+    reason = monitor.wait().reason
+    assert reason == BadReturn("'oops'")
+    assert log == [("terminate", reason)]
+
+
+def test_a_dead_actor_cannot_be_killed_or_stopped_again(system: otpy.System) -> None:
+    ref = system.start(Doer)
+    assert ref.kill()
+    assert not ref.kill()
+    assert ref.stop() is False
+    ref.exit(BOOM)
+    assert ref.reason == otpy.Killed()
+    with pytest.raises(NoProcError):
+        ref.call(Doer.read)
+
+
+def test_a_thousand_linked_actors_fall_like_dominoes(system: otpy.System) -> None:
+    """Links pass an exit on without recursion, however long the chain."""
+    refs = [system.start(Doer) for _ in range(1_000)]
+    for one, other in zip(refs, refs[1:], strict=False):
+        one.call(Doer.do, lambda self, peer: self.link(peer), other)
+    monitor = refs[-1].monitor()
+    refs[0].exit(BOOM)
+    assert monitor.wait().reason == BOOM
+    system.wait_idle()
+    assert {ref.reason for ref in refs} == {BOOM}
+
+
+def test_a_clique_of_linked_actors_ends_whole(system: otpy.System) -> None:
+    refs = [system.start(Doer) for _ in range(30)]
+    for one in refs:
+        one.call(Doer.do, lambda self: [self.link(other) for other in refs] and None)
+    refs[7].exit(BOOM)
+    system.wait_idle()
+    assert {ref.reason for ref in refs} == {BOOM}
+
+
+def test_calls_that_wait_in_a_dying_actor_get_its_reason(system: otpy.System) -> None:
+    """C52, Q216 in small: two calls behind a cast that crashes."""
+    ref = system.start(Doer)
+    gate = Gate()
+    ref.cast(Doer.run, lambda _: gate.wait())
+    ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
+    futures = [ref.ask("x", block=False) for _ in range(2)]
+    gate.open()
+    for future in futures:
+        with pytest.raises(CallExitError) as caught:
+            future.get(timeout=5)
+        assert caught.value.reason == BOOM

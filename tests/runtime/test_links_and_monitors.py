@@ -1,0 +1,287 @@
+"""Links and monitors: set up, taken down, and never left behind."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+from support.doer import BOOM, Doer, flush
+
+import otpy
+from otpy.errors import DeadlockError, StartError
+from otpy.testing import Gate, Probe
+
+
+def test_linking_twice_is_linking_once(system: otpy.System) -> None:
+    """A14."""
+    peer, ref = system.start(Doer), system.start(Doer)
+    ref.call(Doer.do, lambda self: (self.link(peer), self.link(peer), self.unlink(peer)) and None)
+    peer.exit(BOOM)
+    system.wait_idle()
+    assert ref.is_alive()
+
+
+def test_unlinking_from_either_side_removes_the_link(system: otpy.System) -> None:
+    peer, ref = system.start(Doer), system.start(Doer)
+    ref.call(Doer.do, lambda self: self.link(peer))
+    peer.call(Doer.do, lambda self: self.unlink(ref))
+    peer.exit(BOOM)
+    system.wait_idle()
+    assert ref.is_alive()
+
+
+def test_unlinking_leaves_an_exit_message_that_has_arrived(system: otpy.System) -> None:
+    """A16."""
+    peer, ref = system.start(Doer), system.start(Doer, traps=True)
+    ref.call(Doer.do, lambda self: self.link(peer))
+
+    def outlive(self: Doer) -> int:
+        peer.kill()
+        self.unlink(peer)
+        return len(self.log)
+
+    assert ref.call(Doer.do, outlive) == 0
+    assert [signal.sender for signal in flush(ref)] == [peer]
+
+
+def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
+    """A17."""
+    peer, trapper, plain = system.start(Doer), system.start(Doer, traps=True), system.start(Doer)
+    peer.kill()
+    trapper.call(Doer.do, lambda self: self.link(peer))
+    assert [signal.reason for signal in flush(trapper)] == [otpy.NoProc()]
+    monitor = plain.monitor()
+    plain.cast(Doer.run, lambda self: self.link(peer))
+    assert monitor.wait().reason == otpy.NoProc()
+
+
+def test_linking_to_oneself_has_no_effect(system: otpy.System) -> None:
+    """A18."""
+    ref = system.start(Doer)
+    ref.call(Doer.do, lambda self: (self.link(self.ref), self.unlink(self.ref)) and None)
+    assert ref.links is None
+
+
+def test_no_longer_trapping_leaves_what_has_arrived(system: otpy.System) -> None:
+    """A26."""
+    ref = system.start(Doer, traps=True)
+
+    def stop_trapping(self: Doer) -> None:
+        self.ref.exit(BOOM)
+        self.trap_exit = False
+
+    ref.call(Doer.do, stop_trapping)
+    assert [signal.reason for signal in flush(ref)] == [BOOM]
+
+
+def test_actors_of_two_systems_cannot_be_linked(system: otpy.System) -> None:
+    other = otpy.System("other")
+    there, here = other.start(Doer), system.start(Doer)
+    assert "two systems" in here.call(Doer.do, _error_of_linking, there)
+    other.stop()
+
+
+def _error_of_linking(self: Doer, there: otpy.Ref[Doer]) -> str:
+    with pytest.raises(ValueError, match="two systems") as caught:
+        self.link(there)
+    return str(caught.value)
+
+
+def test_a_spawned_child_is_linked_before_it_runs(system: otpy.System) -> None:
+    """Semantics 2.2: the child dies in its first message, and its parent always hears of it."""
+    parent = Probe(system, trap_exit=True)
+
+    def in_a_child(self: Doer) -> otpy.Continue:
+        return otpy.Continue(lambda _: otpy.exit(BOOM))
+
+    children = [parent.ref.ask(None) or _spawn(parent, in_a_child) for _ in range(20)]
+    assert [signal.sender for signal in parent.expect(40)[1::2]] == children  # type: ignore[attr-defined]
+
+
+def _spawn(parent: Probe, deed: object) -> otpy.Ref[Doer]:
+    return parent.ref.proxy().spawn_link(Doer, deed=deed).get(timeout=5)
+
+
+def test_a_spawned_child_whose_init_fails_leaves_nothing_but_the_error(system: otpy.System) -> None:
+    """Semantics 5.3 as of OTP 26: no stray exit message, and the parent, which does not trap, lives."""
+    parent = system.start(Doer)
+
+    def spawn(self: Doer) -> otpy.Reason:
+        with pytest.raises(StartError) as caught:
+            self.spawn_link(Doer, deed=lambda _: otpy.Stop(BOOM))
+        return caught.value.reason
+
+    assert parent.call(Doer.do, spawn) == BOOM
+    assert flush(parent) == []
+    assert parent.links is None
+
+
+def test_the_monitor_of_a_dead_actor_fires_noproc_once(system: otpy.System) -> None:
+    """A20."""
+    ref, watcher = system.start(Doer), Probe(system)
+    ref.kill()
+    watcher.monitor(ref)
+    watcher.monitor("nobody")
+    downs = watcher.expect(2)
+    assert [(down.target, down.reason) for down in downs] == [(ref, otpy.NoProc()), ("nobody", otpy.NoProc())]  # type: ignore[attr-defined]
+    system.wait_idle()
+    assert len(watcher.messages) == 2
+
+
+def test_watching_oneself_never_fires(system: otpy.System) -> None:
+    """A21."""
+    ref = system.start(Doer)
+    log: list[object] = []
+    ref.call(Doer.do, lambda self: (self.monitor(self.ref), log.append(self.ref.monitors)) and None)
+    assert log == [None]
+
+
+def test_each_monitor_has_its_own_down(system: otpy.System) -> None:
+    ref, watcher = system.start(Doer), Probe(system)
+    monitors = [watcher.monitor(ref) for _ in range(3)]
+    ref.exit(BOOM)
+    assert [down.monitor for down in watcher.expect(3)] == monitors  # type: ignore[attr-defined]
+
+
+def test_demonitor_says_whether_it_came_in_time(system: otpy.System) -> None:
+    """A22: without flush the Down stays in the mailbox, with it none is seen."""
+    ref, peer = system.start(Doer), system.start(Doer)
+
+    def outlive(self: Doer) -> list[bool]:
+        monitors = [self.monitor(peer) for _ in range(3)]
+        in_time = self.demonitor(monitors[0])
+        peer.kill()
+        return [in_time, self.demonitor(monitors[1]), self.demonitor(monitors[2], flush=True)]
+
+    assert ref.call(Doer.do, outlive) == [True, False, False]
+    assert len(flush(ref)) == 1
+
+
+def test_two_hundred_ends_are_seen_once_each(system: otpy.System) -> None:
+    """Report 82."""
+    watcher = Probe(system)
+    refs = [system.start(Doer) for _ in range(200)]
+    for ref in refs:
+        watcher.monitor(ref)
+    for ref in refs:
+        ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
+    downs = watcher.expect(200)
+    system.wait_idle()
+    assert {down.target for down in downs} == set(refs)  # type: ignore[attr-defined]
+    assert len(watcher.messages) == 200
+
+
+def test_a_look_alike_of_a_down_is_user_data(system: otpy.System) -> None:
+    """Report 70: whatever a user sends, it is a message to handle_info and nothing else."""
+
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Doer).opts(id="a")]
+
+    root = system.start(Tree)
+    child = system.find("t/Tree/a")
+    assert child is not None
+    root.tell(otpy.Down(otpy.Monitor(child, child, root), child, BOOM))
+    root.tell(otpy.ExitSignal(child, BOOM))
+    system.wait_idle()
+    assert system.find("t/Tree/a") is child
+
+
+def test_code_outside_of_actors_waits_for_an_end(system: otpy.System) -> None:
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    with pytest.raises(TimeoutError, match="still lives after 0 s"):
+        monitor.wait(0)
+    ref.kill()
+    assert monitor.wait().reason == otpy.Killed()
+    assert monitor.wait(0).reason == otpy.Killed()
+
+
+def test_several_threads_wait_for_one_end(system: otpy.System) -> None:
+    """Report 130."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    seen: list[otpy.Reason] = []
+    threads = [threading.Thread(target=lambda: seen.append(monitor.wait().reason)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    ref.kill()
+    for thread in threads:
+        thread.join(5)
+    assert seen == [otpy.Killed()] * 3
+
+
+def test_an_actor_cannot_wait_for_its_own_end(system: otpy.System) -> None:
+    """Report 55."""
+    ref = system.start(Doer)
+
+    def wait(self: Doer, verb: str) -> str:
+        with pytest.raises(DeadlockError) as caught:
+            self.ref.stop() if verb == "stop" else self.ref.monitor().wait()
+        return str(caught.value)
+
+    assert "t/Doer → t/Doer" in ref.call(Doer.do, wait, "stop")
+    assert "t/Doer → t/Doer" in ref.call(Doer.do, wait, "monitor")
+    assert ref.is_alive()
+
+
+def test_a_stop_within_init_of_oneself_is_refused(system: otpy.System) -> None:
+    """Report 55: pykka deadlocks here."""
+    with pytest.raises(StartError) as caught:
+        system.start(Doer, deed=lambda self: self.ref.stop())
+    assert "DeadlockError" in str(caught.value)
+
+
+def test_an_end_waited_for_by_an_actor_is_cut_short_by_its_own(system: otpy.System) -> None:
+    ref, other = system.start(Doer), system.start(Doer)
+    ref.cast(Doer.run, lambda _: other.monitor().wait(None) and None)
+    system.wait_idle()
+    down = ref.monitor()
+    ref.exit(BOOM)
+    assert down.wait().reason == BOOM
+
+
+def test_a_stop_that_timed_out_leaves_no_monitor(system: otpy.System) -> None:
+    ref = system.start(Doer)
+    with Gate() as gate:
+        ref.cast(Doer.run, lambda _: gate.wait())
+        gate.reached()
+        for _ in range(5):
+            with pytest.raises(TimeoutError):
+                ref.stop(timeout=0)
+        assert not ref.monitors
+
+
+def test_calls_to_a_server_that_watches_its_callers_leave_nothing(system: otpy.System, calls: int = 2_000) -> None:
+    """Report 79; 100 000 rounds in stress/."""
+    server = system.start(Doer)
+
+    def serve(self: Doer) -> None:
+        assert self.caller is not None
+        assert self.caller.ref is not None
+        self.demonitor(self.monitor(self.caller.ref))
+
+    client = system.start(Doer)
+    client.within(60).call(Doer.do, lambda _: [server.call(Doer.do, serve) for _ in range(calls)] and None)
+    assert not client.monitors
+    assert not server.extras().watches
+
+
+def test_starting_watching_and_stopping_leaves_nothing(system: otpy.System, rounds: int = 300) -> None:
+    """Report 80; 10 000 rounds in stress/."""
+    watcher = system.start(Doer)
+
+    def one(self: Doer) -> None:
+        child = self.spawn_link(Doer)
+        self.monitor(child)
+        child.stop()
+
+    for _ in range(rounds):
+        watcher.call(Doer.do, one)
+        watcher.call(Doer.do, lambda self: self.log.clear())
+    assert not watcher.extras().watches
+    assert not watcher.extras().spawned
+    assert watcher.links is None
+    gc.collect()
+    assert sum(isinstance(thing, otpy.Ref) and thing.system is system for thing in gc.get_objects()) < 10

@@ -1,0 +1,136 @@
+"""Names: one holder each, free before anybody hears of the holder's end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from support.doer import BOOM, Doer, flush
+
+import otpy
+from otpy.errors import NameTakenError, NoProcError, StartError
+from otpy.events import DeadLetter
+from otpy.testing import Recorder
+
+IT = otpy.name(Doer, "it")
+
+
+def test_a_name_reaches_whoever_holds_it(system: otpy.System) -> None:
+    """Report 76: the same handle is good for the next incarnation."""
+    handle = system.ref(IT)
+    for _ in range(2):
+        ref = system.start(otpy.child(Doer).opts(name=IT))
+        handle.cast(Doer.run, lambda self: self.log.append("cast"))
+        handle.tell("told")
+        assert handle.call(Doer.read) == ["cast", "told"]
+        assert handle.ask("asked") == "asked"
+        assert handle.whereis() is ref
+        assert handle.is_alive()
+        assert handle.stop()
+    assert not handle.is_alive()
+
+
+def test_a_taken_name_fails_the_start_and_leaves_its_holder(system: otpy.System) -> None:
+    """A28, B42."""
+    holder = system.start(otpy.child(Doer).opts(name="it"))
+    with pytest.raises(NameTakenError) as caught:
+        system.start(otpy.child(Doer).opts(name="it"))
+    assert caught.value.holder is holder
+    assert system.whereis("it") is holder
+    assert system.alive == 1
+
+
+def test_an_actor_registers_one_name_and_no_second(system: otpy.System) -> None:
+    """A28."""
+    ref = system.start(Doer)
+
+    def register(self: Doer) -> None:
+        self.register("one")
+        with pytest.raises(NameTakenError, match="'one'"):
+            self.register("two")
+
+    ref.call(Doer.do, register)
+    assert system.whereis("one") is ref
+
+
+def test_a_name_is_there_before_init_and_gone_after_a_failed_one(system: otpy.System) -> None:
+    """Semantics 4.4: whoever learns of the failure can start anew at once."""
+    seen: list[object] = []
+
+    def fail(self: Doer) -> otpy.Stop:
+        seen.append(self.system.whereis("it") is self.ref)
+        return otpy.Stop(BOOM)
+
+    for _ in range(3):
+        with pytest.raises(StartError):
+            system.start(otpy.child(Doer, deed=fail).opts(name="it"))
+        assert system.whereis("it") is None
+    assert seen == [True, True, True]
+
+
+def test_a_name_nobody_holds_is_noproc_for_calls_and_a_dead_letter_for_the_rest(system: otpy.System) -> None:
+    """C48, report 77; semantics 4.2 differs for tell, which never fails here."""
+    handle = system.ref("nobody")
+    with Recorder(system, DeadLetter) as letters:
+        handle.cast(Doer.read)  # type: ignore[arg-type]  # whatever it is, nobody is there
+        handle.tell("x")
+        with pytest.raises(NoProcError, match="nobody"):
+            handle.call(Doer.read)
+        with pytest.raises(NoProcError):
+            handle.ask("x")
+    assert [event.path for event in letters.of(DeadLetter)] == ["nobody", "nobody"]
+    assert handle.monitor().wait().reason == otpy.NoProc()
+    assert not handle.kill()
+
+
+def test_a_name_never_leads_to_an_actor_whose_end_was_seen(system: otpy.System, rounds: int = 100) -> None:
+    """Reports 41 and 74: look in a tight loop while holders come and go."""
+    gone: set[object] = set()
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            before = set(gone)
+            found = system.whereis("it")
+            if found in before:
+                wrong.append(found)
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    for _ in range(rounds):
+        ref = system.start(otpy.child(Doer).opts(name="it"))
+        monitor = ref.monitor()
+        ref.kill()
+        monitor.wait()
+        gone.add(ref)
+    done.set()
+    looker.join(5)
+    assert wrong == []
+
+
+def test_a_killed_actors_name_is_free_at_once(system: otpy.System) -> None:
+    ref = system.start(otpy.child(Doer).opts(name="it"))
+    ref.kill()
+    assert system.whereis("it") is None
+    assert flush(system.start(otpy.child(Doer).opts(name="it"))) == []
+
+
+def test_two_systems_have_their_own_names(system: otpy.System) -> None:
+    """Design decision 2."""
+    other = otpy.System("other")
+    one = system.start(otpy.child(Doer).opts(name="it"))
+    two = other.start(otpy.child(Doer).opts(name="it"))
+    assert (system.whereis("it"), other.whereis("it")) == (one, two)
+    assert one.path == "t/Doer"
+    assert two.path == "other/Doer"
+    other.stop()
+    assert one.is_alive()
+    assert system.find("other/Doer") is None
+
+
+def test_starts_of_the_same_class_get_ids_of_their_own(system: otpy.System) -> None:
+    refs = [system.start(Doer) for _ in range(300)]
+    assert len({ref.path for ref in refs}) == 300
+    assert [ref.path for ref in refs[:3]] == ["t/Doer", "t/Doer-2", "t/Doer-3"]
+    assert all(system.find(ref.path) is ref for ref in refs)

@@ -1,0 +1,232 @@
+"""Code that runs in the middle of other code: `__del__`, called by the collector, and signal handlers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.doer import Doer, flush
+
+import otpy
+from otpy.runtime.seat import here
+from otpy.testing import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+requires_main_thread = pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals are handled in the main thread"
+)
+
+
+class Farewell:
+    """Sends when it is collected; a cycle, so that only the collector ends it."""
+
+    def __init__(self, send: Callable[[], object]) -> None:
+        self.send = send
+        self.me = self
+
+    def __del__(self) -> None:
+        self.send()
+
+
+@pytest.fixture
+def eager_gc() -> Iterator[None]:
+    """The collector runs as often as it can, so also in the middle of otpy's own sections."""
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("eager_gc")
+def test_a_finaliser_may_send_wherever_it_runs(system: otpy.System) -> None:
+    """The prototype's system lock was no RLock, and such a `__del__` waited for itself."""
+    target = system.start(Doer)
+    count = 0
+
+    def verbs() -> list[Callable[[], object]]:
+        dead = system.start(Doer)
+        return [
+            lambda: target.tell("x"),
+            lambda: target.cast(Doer.run, lambda self: self.log.append("x")),
+            lambda: (system.timers.after(60.0, int).cancel(), target.tell("x")),
+            lambda: (dead.kill(), target.tell("x")),
+            lambda: (target.monitor().cancel(), target.tell("x")),
+            lambda: (system.events.attach(print)(), target.tell("x")),
+        ]
+
+    for _ in range(15):
+        for send in verbs():
+            Farewell(send)
+            count += 1
+            ref = system.start(otpy.child(Doer).opts(name="it"))
+            ref.call(Doer.do, lambda self: self.send_after(60.0, "never") and None)
+            ref.kill()
+    gc.collect()
+    system.wait_idle()
+    assert len(flush(target)) == count
+
+
+@pytest.mark.usefixtures("eager_gc")
+def test_a_finaliser_may_run_on_a_worker(system: otpy.System) -> None:
+    target, ref = system.start(Doer), system.start(Doer)
+
+    def litter(_: Doer) -> None:
+        for _ in range(50):
+            Farewell(lambda: target.tell("x"))
+
+    for _ in range(10):
+        ref.call(Doer.do, litter)
+    gc.collect()
+    system.wait_idle()
+    assert len(flush(target)) == 500
+
+
+@pytest.fixture
+def on_signal() -> Iterator[Callable[[Callable[[], object]], None]]:
+    """Set what SIGUSR1 does."""
+    before = signal.getsignal(signal.SIGUSR1)
+    yield lambda deed: signal.signal(signal.SIGUSR1, lambda *_: deed()) and None
+    signal.signal(signal.SIGUSR1, before)
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@requires_main_thread
+def test_a_signal_handler_may_call_while_the_main_thread_waits_in_a_call(
+    system: otpy.System, on_signal: Callable[[Callable[[], object]], None]
+) -> None:
+    """Both calls get their own answer, in whatever order."""
+    one, other = system.start(Doer), system.start(Doer)
+    inner: list[object] = []
+    on_signal(lambda: inner.append(other.call(Doer.do, lambda _: "inner")))
+
+    def slow(_: Doer) -> str:
+        interrupt()
+        while not inner:
+            otpy.sleep(0.0)
+        return "outer"
+
+    for _ in range(20):
+        inner.clear()
+        assert one.call(Doer.do, slow) == "outer"
+        assert inner == ["inner"]
+    assert one.call(Doer.do, lambda _: "after") == "after"
+
+
+@requires_main_thread
+def test_a_signal_handler_may_wait_longer_than_the_call_it_interrupts(
+    system: otpy.System, on_signal: Callable[[Callable[[], object]], None]
+) -> None:
+    """The outer answer is there first, and is found when the handler is done."""
+    one, other = system.start(Doer), system.start(Doer)
+    answered = threading.Event()
+    on_signal(lambda: other.call(Doer.do, lambda _: answered.wait() and None))
+
+    def quick(_: Doer) -> str:
+        interrupt()
+        return "outer"
+
+    one.cast(Doer.run, lambda _: None)
+    threading.Timer(0.05, answered.set).start()
+    assert one.call(Doer.do, quick) == "outer"
+
+
+class Interrupted(Exception):
+    pass
+
+
+@requires_main_thread
+@pytest.mark.parametrize("wait", ["call", "monitor", "start"])
+def test_a_wait_that_is_interrupted_leaves_the_thread_fit_for_the_next(
+    system: otpy.System, on_signal: Callable[[Callable[[], object]], None], wait: str
+) -> None:
+    """The handler raises, as Ctrl-C does; late answers to the old wait end no later one."""
+
+    def fail() -> None:
+        raise Interrupted
+
+    on_signal(fail)
+    server = system.start(Doer)
+    for _ in range(30):
+        gate = Gate()
+        with pytest.raises(Interrupted):
+            if wait == "call":
+                server.call(Doer.do, lambda _, gate=gate: interrupt() or gate.wait())
+            elif wait == "start":
+                system.start(Doer, deed=lambda _, gate=gate: interrupt() or gate.wait())
+            else:
+                server.tell("x")
+                server.cast(Doer.run, lambda _, gate=gate: interrupt() or gate.wait())
+                server.monitor().wait(None)
+        gate.open()
+        assert server.call(Doer.do, lambda _: "next") == "next"
+    system.wait_idle()
+    assert system.alive == 1
+
+
+@requires_main_thread
+def test_an_interrupt_just_after_the_answer_does_not_hang(system: otpy.System) -> None:
+    """The wake-up is consumed, then the handler raises: whoever waited for a second wake-up would wait for ever."""
+    server = system.start(Doer)
+    seat = here()
+
+    class Lock:
+        """A lock during whose acquisition the answer comes, and then a Ctrl-C."""
+
+        def __init__(self, lock: Any) -> None:
+            self.lock = lock
+
+        def acquire(self, *args: Any, **kwargs: Any) -> bool:
+            self.lock.acquire(*args, **kwargs)
+            raise KeyboardInterrupt
+
+        def release(self) -> None:
+            self.lock.release()
+
+    for wait in (lambda: server.call(Doer.do, lambda _: "answer"), lambda: system.start(Doer)):
+        seat.lock = Lock(threading.Lock())  # type: ignore[assignment]
+        seat.lock.lock.acquire()  # type: ignore[union-attr]
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        assert not isinstance(seat.lock, Lock)
+        assert server.call(Doer.do, lambda _: "next") == "next"
+
+
+@requires_main_thread
+def test_many_interrupts_at_random_moments(
+    system: otpy.System, on_signal: Callable[[Callable[[], object]], None], rounds: int = 300
+) -> None:
+    """Signals without exceptions may come at any moment of a call."""
+    server, other = system.start(Doer), system.start(Doer)
+    calls = 0
+
+    def handler() -> None:
+        nonlocal calls
+        calls += 1
+        other.cast(Doer.run, lambda self: self.log.append(1))
+        assert other.call(Doer.do, lambda _: 2) == 2
+
+    on_signal(handler)
+    done = threading.Event()
+
+    def shoot() -> None:
+        while not done.is_set():
+            interrupt()
+            done.wait(0.0005)
+
+    shooter = threading.Thread(target=shoot)
+    shooter.start()
+    for number in range(rounds):
+        assert server.call(Doer.do, lambda _, n=number: n) == number
+        server.cast(Doer.run, lambda _: None)
+    done.set()
+    shooter.join(5)
+    assert len(flush(other)) == calls

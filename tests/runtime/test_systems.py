@@ -1,0 +1,189 @@
+"""Systems: nothing is shared between two, and stopping one stops everything of it, within one time."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import pytest
+from support.doer import BOOM, Doer, flush
+
+import otpy
+from otpy.errors import NoProcError
+from otpy.testing import Gate
+
+
+def test_two_systems_do_not_see_each_other() -> None:
+    """Design decision 2; names: see test_names."""
+    one, two = otpy.System("one"), otpy.System("two")
+    seen: list[object] = []
+    two.events.attach(seen.append)
+    a, b = one.start(Doer), two.start(Doer)
+    b_log = flush(b)
+    a.cast(Doer.run, lambda _: 1 // 0)
+    one.wait_idle()
+    assert one.stop() == []
+    assert flush(b) == b_log
+    assert seen == []
+    assert (one.alive, two.alive) == (0, 1)
+    two.stop()
+
+
+def test_actors_of_two_systems_may_call_each_other() -> None:
+    one, two = otpy.System("one"), otpy.System("two")
+    a, b = one.start(Doer), two.start(Doer)
+    assert a.call(Doer.do, lambda _: b.call(Doer.do, lambda _: "across")) == "across"
+    watcher = a.call(Doer.do, lambda self: self.monitor(b))
+    two.stop()
+    assert [down.monitor for down in flush(a)] == [watcher]
+    with pytest.raises(NoProcError):
+        b.call(Doer.read)
+    one.stop()
+
+
+def test_nothing_runs_before_the_first_start() -> None:
+    before = threading.active_count()
+    system = otpy.System("lazy")
+    assert threading.active_count() == before
+    assert system.stop() == []
+
+
+def test_a_stopped_system_leaves_no_thread_and_nothing_in_memory() -> None:
+    before = set(threading.enumerate())
+    system = otpy.System("gone")
+    ref = system.start(Doer, deed=lambda self: self.send_interval(60.0, "x") and None)
+    own = system.start(otpy.child(Doer).opts(place="thread"))
+    flush(ref)
+    flush(own)
+    system.stop()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+    kept = weakref.ref(system)
+    del system, ref, own
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_stop_ends_the_last_started_first(system: otpy.System) -> None:
+    """D76 for actors without a supervisor; each runs its terminate."""
+    log: list[object] = []
+    for id in "abc":
+        system.start(otpy.child(Last, log, id).opts(id=id))
+    assert system.stop() == []
+    assert log == ["c", "b", "a"]
+
+
+class Last(otpy.GenServer):
+    def init(self, log: list[object], name: str) -> None:
+        self.log, self.name = log, name
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        self.log.append(self.name)
+
+
+def test_a_stop_reports_what_did_not_stop() -> None:
+    """Report 97: one of three hangs; it is named with thread and line, the others have ended."""
+    system = otpy.System("t")
+    log: list[object] = []
+    gate = Gate()
+    for id in "ac":
+        system.start(otpy.child(Last, log, id).opts(id=id))
+    stuck = system.start(otpy.child(Doer).opts(id="b"))
+    stuck.cast(Doer.run, lambda _: gate.wait())
+    gate.reached()
+    [left] = system.stop(timeout=0.05)
+    assert (left.path, stuck.reason) == ("t/b", otpy.Killed())
+    assert "t/b did not stop: it is on otpy-" in str(left)
+    assert "gate.py" in str(left)
+    assert log == ["c", "a"] or log == ["c"]  # what is stopped after the time is over is killed
+    gate.open()
+
+
+def test_stopping_twice_is_harmless(system: otpy.System) -> None:
+    system.start(Doer)
+    assert system.stop() == []
+    assert system.stop() == []
+
+
+def test_a_stop_just_after_a_crash_is_prompt(system: otpy.System) -> None:
+    """Reports 95, 98."""
+    for _ in range(20):
+        one = otpy.System("t")
+        ref = one.start(Doer)
+        ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
+        assert one.stop(timeout=5.0) == []
+
+
+def test_a_parent_with_children_of_its_own_is_stopped_before_them_or_takes_them_along(system: otpy.System) -> None:
+    """Report 52, under a supervisor: children first, in reverse."""
+    log: list[object] = []
+
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Last, log, id).opts(id=id) for id in "abc"]
+
+        def terminate(self, reason: otpy.Reason) -> None:
+            log.append("tree")
+
+    class Trapping(Last):
+        trap_exit = True
+
+    globals()["Last"], before = Trapping, Last
+    try:
+        system.start(Tree).stop()
+    finally:
+        globals()["Last"] = before
+    assert log == ["c", "b", "a", "tree"]
+
+
+def test_a_stopping_supervisor_with_a_backlog_does_not_spin(system: otpy.System) -> None:
+    """Report 101: the system comes to rest although a child is slow to end and a thousand requests wait."""
+    gate = Gate()
+
+    class Slow(Doer):
+        def terminate(self, reason: otpy.Reason) -> None:
+            gate.wait()
+
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Slow, traps=True).opts(id="a")]
+
+    root = system.start(Tree)
+    root.stop(block=False)
+    gate.reached()
+    for _ in range(1_000):
+        root.tell("x")
+    system.wait_idle()
+    turns = [worker.turns for worker in system.pool.workers]
+    system.wait_idle()
+    assert [worker.turns for worker in system.pool.workers] == turns
+    gate.open()
+    system.wait_idle()
+    assert not root.is_alive()
+
+
+def test_waiting_for_rest_sees_actors_with_a_thread_of_their_own(system: otpy.System) -> None:
+    """One that waits inside otpy rests, and says so when it begins to."""
+    begun = threading.Event()
+
+    def poll() -> None:
+        begun.set()
+        while True:
+            otpy.sleep(60.0)
+
+    system.start(poll)
+    begun.wait(5)
+    system.wait_idle(timeout=5.0)
+    server, client = system.start(Doer), system.start(otpy.child(Doer).opts(id="client", place="thread"))
+    client.cast(Doer.run, lambda _: server.within(None).call(Doer.do, lambda _: otpy.NoReply()) and None)
+    system.wait_idle(timeout=5.0)
+    client.kill()
+
+
+def test_waiting_for_rest_says_who_does_not_rest(system: otpy.System) -> None:
+    hold = threading.Event()
+    system.start(Doer).cast(Doer.run, lambda _: hold.wait() and None)
+    with pytest.raises(TimeoutError, match=r"not idle after 0\.01 s(.|\n)*hold\.wait"):
+        system.wait_idle(timeout=0.01)
+    hold.set()

@@ -1,0 +1,305 @@
+"""Workers and the watchdog: who blocks costs a thread, and there is a limit to that."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextvars import Context
+from typing import TYPE_CHECKING
+
+import pytest
+from support.doer import Doer, flush
+from support.threads import refuse_threads
+
+import otpy
+from otpy.errors import StartError, ThreadLimitError
+from otpy.events import ThreadLimitNear
+from otpy.runtime.pool import SPARE_WORKERS, Pool
+from otpy.testing import Gate, Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def small() -> Iterator[otpy.System]:
+    """A system with few threads."""
+    system = otpy.System("small", max_threads=8)
+    yield system
+    system.wait_idle()
+    assert tokens(system) == system.pool.limit
+    assert system.stop(timeout=5.0) == []
+
+
+def tokens(system: otpy.System) -> int:
+    """How many tokens there are, wherever they are; only right while nothing moves."""
+    return sum(len(worker.tok) for worker in system.pool.workers) + system.pool.free.count(None)
+
+
+def block(system: otpy.System, count: int, gate: threading.Event) -> threading.Barrier:
+    """Let so many pool actors block outside of otpy; the barrier falls when all of them do."""
+    barrier = threading.Barrier(count + 1)
+
+    def deed(_: Doer) -> None:
+        barrier.wait()
+        gate.wait()
+
+    for _ in range(count):
+        system.start(Doer).cast(Doer.run, deed)
+    return barrier
+
+
+def flush_watchdog(system: otpy.System, looks: int = 20) -> None:
+    """Wait until the watchdog has looked so many times."""
+    watchdog, seen = system.watchdog, threading.Semaphore(0)
+    assert watchdog is not None
+    look = watchdog._look
+    watchdog._look = lambda busy: (seen.release(), look(busy))[1]  # type: ignore[method-assign]
+    for _ in range(looks):
+        assert seen.acquire(timeout=5)
+    watchdog._look = look  # type: ignore[method-assign]
+
+
+def test_blocked_actors_get_threads_of_their_own(system: otpy.System) -> None:
+    gate = threading.Event()
+    block(system, 50, gate).wait(10)
+    gate.set()
+    system.wait_idle()
+    assert tokens(system) == system.pool.limit
+
+
+def test_a_call_beside_a_blocked_actor_is_answered(system: otpy.System) -> None:
+    gate = threading.Event()
+    block(system, 1, gate).wait(5)
+    assert flush(system.start(Doer)) == []
+    gate.set()
+
+
+def test_a_call_beside_a_computing_actor_is_answered(system: otpy.System) -> None:
+    done = threading.Event()
+
+    def compute(_: Doer) -> None:
+        while not done.is_set():
+            pass
+
+    system.start(Doer).cast(Doer.run, compute)
+    assert flush(system.start(Doer)) == []
+    done.set()
+
+
+def test_the_limit_is_reached_again_and_again(small: otpy.System) -> None:
+    """Threads that rest do not count: a second wave of blocked actors gets as many as the first."""
+    for _ in range(3):
+        gate = threading.Event()
+        block(small, 6, gate).wait(10)
+        gate.set()
+        small.wait_idle()
+    assert len(small.pool.workers) <= 9
+
+
+def test_the_limit_is_reported_near_and_at_it(small: otpy.System) -> None:
+    """At 80 %, and when further actors have to wait for a thread."""
+    gate = threading.Event()
+    more = [small.start(Doer) for _ in range(6)]
+    with Recorder(small, ThreadLimitNear) as near:
+        block(small, 7, gate).wait(10)
+        near.expect(1)
+        for ref in more:
+            ref.cast(Doer.run, lambda _: gate.wait() and None)
+        near.expect(2)
+        assert near.events == [ThreadLimitNear(path="small", count=count, limit=8) for count in (7, 8)]
+        gate.set()
+        small.wait_idle()
+
+
+def test_actors_beyond_the_limit_wait_and_are_served(small: otpy.System) -> None:
+    gate = threading.Event()
+    log: list[int] = []
+    refs = [small.start(Doer) for _ in range(20)]
+    for number, ref in enumerate(refs):
+        ref.cast(Doer.run, lambda _, n=number: (gate.wait(), log.append(n)) and None)
+    flush_watchdog(small)
+    assert len(small.pool.workers) == 8
+    gate.set()
+    small.wait_idle()
+    assert sorted(log) == list(range(20))
+
+
+def test_waiting_inside_otpy_needs_no_extra_of_the_limit(small: otpy.System) -> None:
+    """A chain of 40 callers on a limit of 8: hand-offs are never refused."""
+    refs = [small.start(Doer) for _ in range(40)]
+
+    def go(_: Doer, rest: list[otpy.Ref[Doer]]) -> int:
+        return 1 + rest[0].call(Doer.do, go, rest[1:]) if rest else 1
+
+    assert refs[0].call(Doer.do, go, refs[1:]) == 40
+
+
+def test_many_blocked_callers_of_one_server_are_all_answered(system: otpy.System) -> None:
+    gate = Gate()
+    server = system.start(Doer)
+    server.cast(Doer.run, lambda _: gate.wait())
+    gate.reached()
+    callers = [system.start(Doer) for _ in range(300)]
+    for caller in callers:
+        caller.cast(Doer.run, lambda self: self.log.append(server.within(None).call(Doer.do, lambda _: "answer")))
+    system.wait_idle()
+    gate.open()
+    system.wait_idle()
+    assert all(caller.actor.log == ["answer"] for caller in callers)
+    assert len(system.pool.workers) <= SPARE_WORKERS + 2  # the others have ended
+
+
+def test_tokens_are_given_back_when_nobody_blocks_any_more(system: otpy.System) -> None:
+    """Doubled while actors block, halved again when it is calm; then the watchdog sleeps."""
+    gate = threading.Event()
+    block(system, 20, gate).wait(10)
+    assert system.pool.limit > 1
+    gate.set()
+    woken = threading.Event()
+    ping = system.start(Doer)
+    while system.pool.limit > 1:  # calm ticks need turns: an idle system keeps its tokens, which harms nobody
+        flush(ping)
+    assert tokens(system) == 1 or system.wait_idle() is None
+    woken.set()
+
+
+def test_the_watchdog_sleeps_when_nothing_runs(system: otpy.System) -> None:
+    asleep = threading.Event()
+    watchdog = system.watchdog
+    assert watchdog is not None
+    sleep = watchdog._sleep
+    watchdog._sleep = lambda: (asleep.set(), sleep())  # type: ignore[method-assign, assignment]
+    flush(system.start(Doer))
+    assert asleep.wait(5)
+    before = time.process_time()
+    assert system.pool.on_busy is not None or asleep.is_set()
+    assert time.process_time() - before < 0.05
+    flush(system.start(Doer))
+
+
+def test_a_turn_that_begins_as_the_watchdog_falls_asleep_is_watched(system: otpy.System) -> None:
+    """A token handed out between its last look and its sleep: it must look once more, or nobody would ever detach it."""
+    watchdog = system.watchdog
+    assert watchdog is not None
+    gate, blocked = threading.Event(), threading.Event()
+    victim, other = system.start(Doer), system.start(Doer)
+    sleep, once = watchdog._sleep, [True]
+
+    def sleep_late() -> None:
+        if once and once.pop():
+            victim.cast(Doer.run, lambda _: (blocked.set(), gate.wait()) and None)
+            blocked.wait(5)  # the worker has taken it from the queue, so the queue is empty
+        sleep()
+
+    watchdog._sleep = sleep_late  # type: ignore[method-assign]
+    assert blocked.wait(5)
+    assert other.within(5).call(Doer.do, lambda _: "served") == "served"
+    gate.set()
+
+
+@pytest.mark.parametrize("place", ["pool", "thread"])
+def test_a_start_without_a_thread_fails_and_leaves_nothing(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Report 58: pykka's actor stays registered as alive."""
+    refused = refuse_threads(monkeypatch, "otpy")
+    with pytest.raises(StartError, match="no thread"):
+        system.start(otpy.child(Doer).opts(name="it", place=place))  # type: ignore[typeddict-item]
+    assert system.whereis("it") is None
+    assert system.alive == 0
+    assert system.zombies() == []
+    refused.clear()
+    ref = system.start(otpy.child(Doer).opts(name="it", place=place))  # type: ignore[typeddict-item]
+    assert flush(ref) == []
+
+
+def test_work_that_finds_no_thread_waits_for_one(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a crash in the sender; the watchdog tries again, and says so."""
+    ref, gate = system.start(Doer), threading.Event()
+    system.start(Doer).cast(Doer.run, lambda _: gate.wait() and None)
+    with Recorder(system, ThreadLimitNear) as near:
+        refused = refuse_threads(monkeypatch, "otpy")
+        came = threading.Event()
+        ref.cast(Doer.run, lambda _: came.set())
+        near.expect(1)
+        assert not came.is_set()
+        refused.clear()
+        assert came.wait(5)
+    gate.set()
+
+
+def test_a_wait_that_finds_no_thread_is_an_error_and_no_standstill(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no thread to run the server, the caller would wait for ever with the only token."""
+    a, b = system.start(Doer), system.start(Doer)
+    system.wait_idle()
+
+    def call(_: Doer) -> str:
+        refused = refuse_threads(monkeypatch, "otpy")
+        system.pool.parked.clear()
+        try:
+            b.call(Doer.read)
+        except ThreadLimitError:
+            return "refused"
+        finally:
+            refused.clear()
+        return "answered"
+
+    assert a.call(Doer.do, call) == "refused"
+    assert a.call(Doer.do, lambda _: b.call(Doer.read)) == []
+
+
+def test_a_watchdog_that_cannot_start_is_started_later(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = refuse_threads(monkeypatch, "otpy-watchdog")
+    ref = system.start(Doer)
+    refused.clear()
+    flush(ref)
+    gate = threading.Event()
+    block(system, 1, gate).wait(5)
+    assert flush(ref) == []
+    gate.set()
+
+
+def test_the_cpu_clock_of_a_thread_that_has_ended_is_not_asked_for(system: otpy.System) -> None:
+    """That may crash the process."""
+    flush(system.start(Doer))
+    [worker] = system.pool.workers
+    thread = next(thread for thread in threading.enumerate() if thread.ident == worker.ident)
+    assert system.pool.cpu_seconds(worker) is not None
+    system.stop()
+    thread.join(5)
+    assert system.pool.cpu_seconds(worker) is None
+
+
+def test_a_worker_survives_a_mistake_of_otpys_own(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that ended would take its token with it, and the system would stand still."""
+    ref, other = system.start(Doer), system.start(Doer)
+    monitor = ref.monitor()
+
+    def broken(self: otpy.Ref[Doer]) -> Context:
+        if self is ref:
+            raise MemoryError
+        self.context = Context()
+        return self.context
+
+    monkeypatch.setattr(otpy.Ref, "new_context", broken)
+    ref.context = None
+    ref.tell("x")
+    assert "MemoryError" in str(monitor.wait().reason)
+    assert flush(other) == []
+
+
+def test_a_closed_pool_lets_waiting_threads_go(system: otpy.System) -> None:
+    """A reply that comes after the end wakes its caller without a token."""
+    pool = Pool()
+    pool.close()
+    from otpy.runtime.pool import Worker
+    from otpy.runtime.seat import Slot
+
+    worker = Worker(pool, "test")
+    slot = Slot(worker)
+    slot.resolve("answer")
+    assert slot.lock.acquire(timeout=1)
+    assert slot.value == "answer"
