@@ -5,7 +5,7 @@ Strict mypy reports an unused ignore, so a line that should be refused and is no
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import otpy
 from otpy.errors import CallExitError, OtpyError
@@ -65,6 +65,7 @@ class Raw(otpy.GenServer):
 def poll_feed(url: str, *, every: float = 5.0) -> None:
     while True:
         otpy.checkpoint()
+        assert_type(otpy.current(), otpy.Ref[Any])
         otpy.sleep(every)
 
 
@@ -139,14 +140,43 @@ def supervise(shop: otpy.Ref[Shop], sessions: otpy.Ref[otpy.DynamicSupervisor]) 
 
 def run() -> None:
     with otpy.run(Shop, name="shop", control="read", shutdown=10.0) as system:
-        assert_type(system, otpy.System)
+        assert_type(system, otpy.Application)
         try:
             use(system)
         except CallExitError as error:
             assert_type(error.reason, otpy.Reason)
         except OtpyError:
             pass
-        assert_type(system.wait(), int | None)
+        assert_type(system.wait(), otpy.Reason | None)
+
+
+def program() -> None:
+    assert_type(otpy.main(Shop, name="shop"), int)
+
+
+class Later(otpy.Actor):
+    def on_receive(self, message: object) -> object:
+        return otpy.Fail(otpy.Exit(message))
+
+    def watch(self, other: otpy.Ref[Cache]) -> otpy.Monitor:
+        return self.monitor(other)
+
+    @otpy.call
+    def answer(self) -> int | otpy.NoReply:
+        return otpy.NoReply()
+
+
+def later(ref: otpy.Ref[Later]) -> None:
+    assert_type(ref.call(Later.answer), int)
+
+
+def explain(reason: otpy.Reason) -> str:
+    match reason:
+        case otpy.Shutdown(detail=otpy.RestartLimit(child=child, max_restarts=limit)):
+            return f"{child}: {limit}"
+        case otpy.Shutdown(detail=otpy.FailedChild(child=child)):
+            return child
+    return str(reason)
 
 
 # --- refused --------------------------------------------------------------------------------------------------------
