@@ -66,7 +66,8 @@ class GenServer(Actor):
     def on_info(self, message: Any) -> object:
         """Pass a message on to `handle_info`."""
         if is_wrapped(message):
-            return unwrap(self, message) and None
+            unwrap(self, message)
+            return None
         if is_stop(message):
             return Stop(Normal())
         return self.handle_info(message)

@@ -1,37 +1,35 @@
-"""What all supervisors do: start one child, stop one or many, count restarts, report."""
+"""What all supervisors do: start one child, count restarts, report, and act on what arrives."""
 
 from __future__ import annotations
 
 import logging
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from otpy.actors.children import WORKER_SHUTDOWN, ChildTable, Entry
-from otpy.actors.flow import Flow, Flowing, Wait, deliver_answer
+from otpy.actors.children import ChildTable, Entry
+from otpy.actors.flow import Flow, Wait, deliver_answer
+from otpy.actors.stopping import Stopping
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
 from otpy.core.intensity import Window, admit
-from otpy.core.reason import BadReturn, Crashed, Killed, Normal, Reason, RestartLimit, Shutdown
+from otpy.core.reason import BadReturn, Crashed, Reason, RestartLimit
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
-from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, ChildUnstopped, RestartLimitReached
-from otpy.runtime.lifecycle import begin, begin_inline, exit_signal, expire_start, kill, shut_idle
-from otpy.runtime.links import Down, ExitSignal, Monitor, drop_link, watch
+from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
+from otpy.runtime.lifecycle import begin, begin_inline, expire_start
 from otpy.runtime.mailbox import put
 from otpy.runtime.spawn import new_ref, start_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from otpy.core.spec import ChildSpec
     from otpy.runtime.caller import Caller
+    from otpy.runtime.links import ExitSignal
     from otpy.runtime.ref import Ref
 
 __all__ = ["Keeper"]
 
 
-class Keeper(Flowing):
+class Keeper(Stopping):
     """The common part of `Supervisor` and `DynamicSupervisor`."""
 
     is_supervisor: ClassVar[bool] = True
@@ -45,8 +43,6 @@ class Keeper(Flowing):
 
     _table: ChildTable
     _stamps: tuple[float, ...]
-    _stops: dict[Monitor, Wait]
-    _me: Ref[Any]
     _path: str
     _inline: Wait
 
@@ -172,108 +168,6 @@ class Keeper(Flowing):
         """Say that a child did not start."""
         self.system.events.emit(ChildStartFailed(path=f"{self._path}/{ident}", reason=error.reason))
 
-    # Stopping.
-
-    def stop_entry(self, entry: Entry) -> Flow[None]:
-        """Stop one child, and wait until it has ended or its time is over and it was killed."""
-        if entry.ref is not None:
-            yield from self.stop_together((entry,))
-
-    def stop_together(self, entries: Sequence[Entry]) -> Flow[None]:
-        """Stop several children at once; each has its own time, all are told before the first is waited for."""
-        me = self._me
-        wait = Wait()
-        told: list[tuple[Entry, Ref[Any]]] = []
-        late: dict[float, list[Ref[Any]]] = {}
-        for entry in entries:
-            ref = entry.ref
-            if ref is None:
-                continue
-            told.append((entry, ref))
-            seconds = entry.shutdown
-            if ref.reason is not None or (seconds >= 0 and shut_idle(ref, me)):
-                continue
-            if not self._has_ended(ref, seconds, wait):
-                late.setdefault(seconds, []).append(ref)
-        if late:
-            yield from self._until_ended(wait, late)
-        me.waiting = None
-        for entry, ref in told:
-            entry.ref, entry.last_exit = None, ref.reason
-            if ref.reason != _AS_TOLD:
-                self._check_end(entry, ref)
-            if ref.more is not None:
-                yield from self.await_orphans(ref)
-
-    def _has_ended(self, ref: Ref[Any], seconds: float, wait: Wait) -> bool:
-        """Tell a child to end; whether it has at once. Otherwise it stays among those waited for."""
-        me = self._me
-        wait.add(ref)
-        me.waiting = wait
-        if seconds >= 0:
-            drop_link(me, ref)  # after it was published as waited for: a kill finds it there, or still linked
-            exit_signal(ref, me, Shutdown())
-        if seconds <= 0:
-            kill(ref)
-        if ref.reason is None:  # looked at once: it may end at any moment
-            return False
-        wait.left.discard(ref)
-        return True
-
-    def _until_ended(self, wait: Wait, late: dict[float, list[Ref[Any]]]) -> Flow[None]:
-        """Wait for the ends of actors that were told to end; after so many seconds each they are killed."""
-        timers = [
-            # A timer of the system, not of this actor: it kills them also when this supervisor is killed meanwhile.
-            self.system.timers.after(seconds, _kill_all, refs)
-            for seconds, refs in late.items()
-            if seconds != math.inf
-        ]
-        for refs in late.values():
-            for ref in refs:  # a monitor tells of its end, for it may have unlinked itself
-                monitor = Monitor(ref, ref, self.ref)
-                self._stops[monitor] = wait
-                watch(monitor)
-        while wait.left:
-            yield wait
-        for timer in timers:
-            timer.cancel()
-
-    def _check_end(self, entry: Entry, ref: Ref[Any]) -> None:
-        reason = ref.reason
-        assert reason is not None  # noqa: S101 - it was waited for
-        if not _is_proper_end(entry, reason):
-            self.system.events.emit(ChildUnstopped(path=ref.path, reason=reason))
-
-    def await_orphans(self, ref: Ref[Any]) -> Flow[None]:
-        """Wait until what a dead child has left behind is gone: only then are its names and its ports free again.
-
-        That is what it had started and is linked to it: the children of a supervisor that was killed, the helpers of a
-        worker. All of them were sent its exit reason; a worker that takes longer than `WORKER_SHUTDOWN` is killed. OTP
-        does not wait, and a restart may then meet a name that is still taken.
-        """
-        orphans = _orphans(ref)
-        while orphans:
-            wait = Wait()
-            late: dict[float, list[Ref[Any]]] = {}
-            for orphan in orphans:
-                if orphan.reason is None:
-                    wait.add(orphan)
-                    seconds = math.inf if orphan.actor_class.is_supervisor else WORKER_SHUTDOWN
-                    late.setdefault(seconds, []).append(orphan)
-            if late:
-                self._me.waiting = wait
-                yield from self._until_ended(wait, late)
-                self._me.waiting = None
-            orphans = [below for orphan in orphans for below in _orphans(orphan)]
-
-    def on_down(self, down: Down) -> object:
-        """Note the end of a child that was told to stop."""
-        wait = self._stops.pop(down.monitor, None)
-        if wait is None:
-            return self.on_info(down)
-        wait.left.discard(down.target)
-        return self.answer(wait, None) if not wait.left else None
-
     # Restarting.
 
     def admit_restart(self, ident: str | int, reason: Reason) -> RestartLimit | None:
@@ -352,23 +246,3 @@ class Keeper(Flowing):
 def deliver_retry(actor: Keeper, ident: str | int, reason: Reason) -> object:
     """Hand over the reminder that a restart has failed."""
     return actor.submit(Keeper.try_again, ident, reason)
-
-
-_AS_TOLD = Shutdown()
-
-
-def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
-    """What an actor left behind that is about to end."""
-    return () if ref.more is None else ref.more.orphans or ()
-
-
-def _kill_all(refs: Iterable[Ref[Any]]) -> None:
-    for ref in refs:
-        kill(ref)
-
-
-def _is_proper_end(entry: Entry, reason: Reason) -> bool:
-    """Whether a child that was told to stop, and did not end as told, ended well. OTP: supervisor:shutdown/1."""
-    if entry.shutdown < 0:
-        return isinstance(reason, Killed)
-    return entry.spec.options.restart != "permanent" and isinstance(reason, Shutdown | Normal)

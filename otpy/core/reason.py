@@ -137,6 +137,9 @@ class BadReturn(Reason):
 class TimedOut(Reason):
     """Its `init` took longer than its `start_timeout`. OTP: `timeout`, of a start."""
 
+    def __str__(self) -> str:
+        return "timed out"
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

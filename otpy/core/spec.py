@@ -199,16 +199,17 @@ def check_spec(path: str, spec: object, *, auto_shutdown: AutoShutdown = "never"
     """One spec, checked. Raises SpecError as `check_specs` does."""
     if not isinstance(spec, ChildSpec):
         raise SpecError(path, f"expected a child spec, got {_what(spec)}; write otpy.child(…)")
-    where = f"{path}/{spec.id}"
     if not isinstance(spec.id, str) or not spec.id or "/" in spec.id:
-        raise SpecError(where, "an id is a text without '/' (ids joined by '/' make the path)")
+        raise SpecError(f"{path}/{spec.id}", "an id is a text without '/' (ids joined by '/' make the path)")
     if not callable(spec.start):
         mend = "give the class itself, with its init arguments after it"
-        raise SpecError(where, f"start must be an actor class or a function, got {_what(spec.start)}; {mend}")
+        raise SpecError(
+            f"{path}/{spec.id}", f"start must be an actor class or a function, got {_what(spec.start)}; {mend}"
+        )
     if spec.name is not None and (not isinstance(spec.name, str) or not spec.name):
-        raise SpecError(where, f"name={spec.name!r}: a text, or what otpy.name(Class, text) returns")
+        raise SpecError(f"{path}/{spec.id}", f"name={spec.name!r}: a text, or what otpy.name(Class, text) returns")
     if spec.options is not DEFAULT:
-        _check_options(where, spec.options, auto_shutdown)
+        _check_options(f"{path}/{spec.id}", spec.options, auto_shutdown)
     return spec
 
 

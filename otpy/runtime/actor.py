@@ -49,7 +49,9 @@ class Actor(PykkaActor):
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
-    stops_by_signal: ClassVar[bool] = False  # whether it handles no messages, so that `ref.stop` has to be an exit signal
+    stops_by_signal: ClassVar[bool] = (
+        False  # whether it handles no messages, so that `ref.stop` has to be an exit signal
+    )
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     _own_init: ClassVar[bool] = False

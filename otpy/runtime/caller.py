@@ -7,7 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
-from otpy.errors import ActorExit, CallError, CallExitError, CallTimeoutError, DeadlockError, MailboxFullError, NoProcError
+from otpy.errors import (
+    ActorExit,
+    CallError,
+    CallExitError,
+    CallTimeoutError,
+    DeadlockError,
+    MailboxFullError,
+    NoProcError,
+)
 from otpy.runtime.mailbox import bury, open_mailbox, request_word, send
 from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
 
@@ -252,6 +260,8 @@ def deadlock(me: Ref[Any], target: Ref[Any]) -> list[str]:
         current = edge.target
     # Seen one after the other they prove nothing: one may have ended before the next began. An edge never comes back, so
     # those that are still there now were all there when the first look was over.
-    if any(ref.waiting is not edge or edge.deferred or not edge.claim for ref, edge in zip(chain[1:], edges, strict=True)):
+    if any(
+        ref.waiting is not edge or edge.deferred or not edge.claim for ref, edge in zip(chain[1:], edges, strict=True)
+    ):
         return []
     return [ref.path for ref in (*chain, me)]

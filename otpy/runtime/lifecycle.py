@@ -42,7 +42,6 @@ __all__ = [
     "leave",
     "obey",
     "shut_idle",
-
     "started",
     "terminate",
 ]
@@ -84,15 +83,20 @@ def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     seat = here()
     outer = seat.ref
     seat.ref = ref
-    context = ref.context = Context()
+    # A context that is still empty afterwards serves the next start: most actors of a large system never need one.
+    context, seat.spare = seat.spare, None
+    if context is None:
+        context = Context()
     try:
         outcome = context.run(run_init, ref, args, kwargs)
     finally:
         seat.ref = outer
     ref.current = None
     if ref.reason is None:
-        if not context:
-            ref.context = None  # an empty one is as good made anew, and most actors of a large system never need it
+        if context:
+            ref.context = context
+        else:
+            seat.spare = context
         if ref.mailbox or ref.alert:
             rest(ref)
         else:
@@ -432,4 +436,3 @@ def disarm_timeout(ref: Ref[Any], message: Message | None) -> bool:
     more.idle_timer.cancel()
     more.idle_timer = None
     return True
-

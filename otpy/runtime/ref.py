@@ -283,7 +283,9 @@ class Ref(PykkaRef[Any], Generic[A]):
     def kind(self) -> str:
         """What it runs, as text."""
         own: str | None = None
-        if hasattr(self.actor_class, "otpy_kind"):  # asked of otpy's own classes alone: a user's attribute runs his code
+        if hasattr(
+            self.actor_class, "otpy_kind"
+        ):  # asked of otpy's own classes alone: a user's attribute runs his code
             own = getattr(self.actor, "otpy_kind", None)
         return own or self.actor_class.__name__
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from otpy.errors import ActorExit
 
 if TYPE_CHECKING:
+    from contextvars import Context
+
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
 
@@ -32,7 +34,7 @@ class Seat:
     take one away at any moment, and nothing breaks.
     """
 
-    __slots__ = ("ident", "late", "lock", "pool", "ref", "since", "thread_name", "tok", "turns", "waiting")
+    __slots__ = ("ident", "late", "lock", "pool", "ref", "since", "spare", "thread_name", "tok", "turns", "waiting")
 
     def __init__(self) -> None:
         """Sit outside of any pool."""
@@ -42,6 +44,7 @@ class Seat:
         self.pool: Pool | None = None
         self.ref: Ref[Any] | None = None
         self.late: Slot | None = None
+        self.spare: Context | None = None
         self.tok: list[bool] = []
         self.turns = 0
         self.since = 0.0

@@ -125,7 +125,9 @@ def _defer(ref: Ref[Any], caller: Caller) -> None:
     deferred = ref.extras().deferred
     caller.deferred = True
     deferred[caller] = None
-    if not caller.claim:  # listed, then looked; an answer from another thread takes the claim, then drops it from the list
+    if (
+        not caller.claim
+    ):  # listed, then looked; an answer from another thread takes the claim, then drops it from the list
         deferred.pop(caller, None)
 
 

@@ -51,13 +51,16 @@ class Watchdog:
         """Watch the system's pool."""
         self._system = system
         self._pool = system.pool
-        self._bell = take_lock()  # free while it is to wake up; no Event, whose code a `__del__` that sends may interrupt
+        self._bell = (
+            take_lock()
+        )  # free while it is to wake up; no Event, whose code a `__del__` that sends may interrupt
         self._started = False
         self._closed = False
         self._calm = 0
         self._near = 0
         self._growth_due = 0.0
         self._cpu: dict[int, float | None] = {}
+        self._hurry = False  # actors block and others wait: look again soon
         self._pool.on_busy = self._on_busy
 
     def close(self) -> None:
@@ -129,6 +132,7 @@ class Watchdog:
             return self._calm_down(len(busy))
         self._calm = 0
         room = self._pool.max_threads - len(busy) - len(detached)
+        self._hurry = not computing
         wanted = MAX_COMPUTING + 1 - len(busy) if computing else self._pool.limit
         self._add_tokens(min(wanted, room))
         return SLOW_TICK if room <= 0 or (computing and len(busy) >= MAX_COMPUTING) else FAST_TICK
@@ -142,7 +146,8 @@ class Watchdog:
             self._report_threads(busy, no_more=True)
         if self._system.timers.is_stranded:
             self._system.timers.revive()
-        return TICK
+        self._hurry = self._hurry and bool(self._pool.queue)
+        return FAST_TICK if self._hurry else TICK
 
     def _computes(self, worker: Worker) -> bool:
         before, used = self._cpu.get(worker.ident), self._pool.cpu_seconds(worker)

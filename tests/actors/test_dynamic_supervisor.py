@@ -9,10 +9,10 @@ import pytest
 import otpy
 from otpy.actors.children import ChildCounts
 from otpy.core.reason import Killed, Normal, RestartLimit, Shutdown
-from otpy.errors import ChildNotFoundError, DeadlockError, MaxChildrenError, SpecError, StartError
-from otpy.events import ChildStarted, ChildTerminated, ChildUnstopped
+from otpy.errors import ChildNotFoundError, MaxChildrenError, SpecError, StartError
+from otpy.events import ChildStarted, ChildTerminated
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, tree
+from support.lab import BOOM, Asker, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -160,18 +160,6 @@ def test_restarted_child_still_counts(lab: Lab) -> None:
         sup.call(DYN.start_child, lab.worker("b"))
 
 
-class Asker(otpy.GenServer):
-    def init(self, sup: otpy.Ref[Any], answers: list[Any]) -> None:
-        self.sup, self.answers = sup, answers
-
-    @otpy.cast
-    def ask(self, request: Any, args: tuple[Any, ...]) -> None:
-        try:
-            self.answers.append(self.sup.within(None).call(request, *args))
-        except otpy.OtpyError as error:
-            self.answers.append(error)
-
-
 def test_child_whose_restart_fails_counts_and_can_be_given_up(lab: Lab) -> None:
     """Cases 172, 201, 202 and 204: between two attempts."""
     gate = lab.gate()
@@ -274,69 +262,6 @@ def test_bad_spec_tells_who_asked(lab: Lab, sup: otpy.Ref[Any], spec: Any) -> No
     with pytest.raises(SpecError):
         sup.call(DYN.start_child, spec)
     assert sup.is_alive()
-
-
-def test_children_stop_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 153: five children that take 300 ms each take 300 ms."""
-    for ident in "abcde":
-        sup.call(DYN.start_child, lab.worker(ident, at_stop=lambda: otpy.sleep(0.3)))
-    sup.stop(Shutdown(), block=False)
-    lab.clock.advance(0.29)
-    assert sup.is_alive()
-    lab.clock.advance(0.01)
-    assert sup.reason == Shutdown()
-
-
-def test_hung_children_are_killed_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 154."""
-    gate = lab.gate()
-    hung = [sup.call(DYN.start_child, lab.worker(ident).opts(shutdown=0.2)) for ident in "ab"]
-    for child in hung:
-        child.cast(child.actor_class.do, gate.wait)
-    gate.reached(2)
-    sup.stop(Shutdown(), block=False)
-    lab.clock.advance(0.2)
-    assert sup.reason == Shutdown()
-    assert [child.reason for child in hung] == [Killed(), Killed()]
-
-
-def test_each_child_has_its_own_time_to_stop(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 206."""
-    gate = lab.gate()
-    own: dict[str, Any] = {"endless": otpy.INFINITY, "brutal": otpy.BRUTAL_KILL, "short": 0.001, "long": 2.0}
-    refs = {
-        ident: sup.call(DYN.start_child, lab.worker(ident, at_stop=gate.wait).opts(shutdown=own[ident]))
-        for ident in own
-    }
-    with Recorder(lab.system, ChildUnstopped) as recorder:
-        sup.stop(Shutdown(), block=False)
-        gate.reached(3)
-        lab.clock.advance(0.001)
-        assert refs["brutal"].reason == Killed()
-        assert refs["short"].reason == Killed()
-        assert refs["long"].is_alive()
-        lab.clock.advance(1.999)
-        assert refs["long"].reason == Killed()
-        assert sup.is_alive()
-        gate.open()
-        lab.settle()
-    assert refs["endless"].reason == Shutdown()
-    assert sup.reason == Shutdown()
-    assert sorted(event.path for event in recorder.of(ChildUnstopped)) == ["lab/dyn/3", "lab/dyn/4"]
-
-
-def test_all_children_that_call_their_stopping_supervisor_are_refused_at_once(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    refusals: list[str] = []
-
-    def ask() -> None:
-        with pytest.raises(DeadlockError):
-            sup.within(None).call(DYN.count_children)
-        refusals.append("refused")
-
-    for ident in "abc":
-        sup.call(DYN.start_child, lab.worker(ident, at_stop=ask))
-    sup.stop(Shutdown())
-    assert refusals == ["refused"] * 3
 
 
 def test_restarted_dynamic_supervisor_is_empty_and_counts_from_one(lab: Lab) -> None:

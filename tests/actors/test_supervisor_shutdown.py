@@ -208,6 +208,20 @@ def test_child_that_stops_otherwise_than_asked_is_reported(
     assert [event.reason for event in recorder.of(ChildUnstopped)] == ([reason] if is_reported else [])
 
 
+def test_detail_that_cannot_be_compared_harms_nobody(lab: Lab) -> None:
+    class Awkward:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("not comparable")
+
+    sup = started(lab, lab.worker("a", at_stop=lambda: otpy.exit(Shutdown(Awkward()))), lab.worker("b"))
+    lab.end("b", Exit(Awkward()))
+    lab.settle()
+    sup.stop(Shutdown())
+    assert lab.starts == {"a": 1, "b": 2}
+
+
 def test_terminate_that_raises_while_stopping_is_reported_and_restarts_nothing(lab: Lab) -> None:
     """Bug report A 25."""
 

@@ -56,7 +56,9 @@ def test_a_call_to_a_dead_actor_fails_at_once(system: otpy.System) -> None:
         ref.within(None).call(Doer.read)
 
 
-def test_a_call_that_takes_too_long_fails_and_its_late_reply_is_dropped(timed: otpy.System, clock: VirtualClock) -> None:
+def test_a_call_that_takes_too_long_fails_and_its_late_reply_is_dropped(
+    timed: otpy.System, clock: VirtualClock
+) -> None:
     """C49, report 71."""
     server, caller = timed.start(Doer), timed.start(Doer)
     gate = Gate()
@@ -79,7 +81,10 @@ def test_a_call_that_takes_too_long_fails_and_its_late_reply_is_dropped(timed: o
 def test_a_call_takes_five_seconds_unless_told_otherwise(timed: otpy.System, clock: VirtualClock) -> None:
     """Semantics 6.7."""
     server, caller = timed.start(Doer), timed.start(Doer)
-    for deed in (lambda _: server.call(Doer.do, lambda _: otpy.NoReply()), lambda _: server.ask(lambda *_: otpy.NoReply())):
+    for deed in (
+        lambda _: server.call(Doer.do, lambda _: otpy.NoReply()),
+        lambda _: server.ask(lambda *_: otpy.NoReply()),
+    ):
         monitor = caller.monitor()
         caller.cast(Doer.run, deed)
         timed.wait_idle()

@@ -109,7 +109,11 @@ def test_an_init_that_calls_its_supervisor_is_refused(system: otpy.System) -> No
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
             spec = otpy.child(Doer, deed=call_supervisor)
-            return [spec.opts(id="inline"), spec.opts(id="timed", start_timeout=5.0), spec.opts(id="own", place="thread")]
+            return [
+                spec.opts(id="inline"),
+                spec.opts(id="timed", start_timeout=5.0),
+                spec.opts(id="own", place="thread"),
+            ]
 
     system.start(Tree)
     assert seen == [f"t/Tree/{id} t/Tree t/Tree/{id}" for id in ("inline", "timed", "own")]
@@ -170,9 +174,7 @@ def test_of_two_calls_that_close_a_circle_at_once_neither_hangs(system: otpy.Sys
 
     for _ in range(rounds):
         barrier = threading.Barrier(2)
-        futures = [
-            one.proxy().do(call, other, barrier) for one, other in ((a, b), (b, a))
-        ]
+        futures = [one.proxy().do(call, other, barrier) for one, other in ((a, b), (b, a))]
         outcomes = sorted(future.get(timeout=20) for future in futures)
         assert outcomes in (["answered", "refused"], ["refused", "refused"])
 
@@ -219,7 +221,7 @@ def test_a_refused_call_leaves_nothing_in_the_mailbox(system: otpy.System) -> No
 def test_a_long_chain_of_callers_is_no_circle(system: otpy.System) -> None:
     """A hundred actors, each waiting for the next; the last one calls the first."""
     refs = [system.start(Doer) for _ in range(100)]
-    assert len(chain_of(*refs)  or ()) == 0
+    assert len(chain_of(*refs) or ()) == 0
     assert len(chain_of(*refs, refs[0])) == 101
 
 

@@ -90,7 +90,9 @@ def test_locks_that_were_held_at_the_fork_do_not_hang_the_child(system: otpy.Sys
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait(5)
-    assert in_a_child(lambda: all(deed(system, ref) for name, deed in DEEDS.items() if name != "a system of its own")) == 0
+    assert (
+        in_a_child(lambda: all(deed(system, ref) for name, deed in DEEDS.items() if name != "a system of its own")) == 0
+    )
     done.set()
     holder.join(5)
 

@@ -79,7 +79,9 @@ class Odd(BaseException):
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, Odd, GeneratorExit])
 @pytest.mark.parametrize("place", ["pool", "thread"])
-def test_whatever_init_raises_fails_this_start_only(system: otpy.System, error: type[BaseException], place: str) -> None:
+def test_whatever_init_raises_fails_this_start_only(
+    system: otpy.System, error: type[BaseException], place: str
+) -> None:
     """Report 65."""
 
     def fail(_: Doer) -> None:
@@ -107,7 +109,9 @@ class NeedsOne(otpy.GenServer):
 
 
 @pytest.mark.parametrize("place", ["pool", "thread"])
-def test_an_init_that_takes_too_long_is_killed_and_its_starter_lives(place: str, clock: VirtualClock, timed: otpy.System) -> None:
+def test_an_init_that_takes_too_long_is_killed_and_its_starter_lives(
+    place: str, clock: VirtualClock, timed: otpy.System
+) -> None:
     """B40, report 44: a non-trapping parent lives, and nothing stray is in its mailbox."""
     gate = Gate()
     parent = timed.start(Doer)

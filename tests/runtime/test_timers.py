@@ -72,7 +72,9 @@ def test_timers_end_with_their_incarnation(timed: otpy.System, clock: VirtualClo
 
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
-            return [otpy.child(Doer, deed=lambda self: self.send_interval(0.01, self.ref.number) and None).opts(name="it")]
+            return [
+                otpy.child(Doer, deed=lambda self: self.send_interval(0.01, self.ref.number) and None).opts(name="it")
+            ]
 
     timed.start(Tree)
     old = timed.whereis("it")
@@ -217,7 +219,9 @@ def test_a_timer_is_fired_or_cancelled_never_both() -> None:
 
 def test_a_full_mailbox_refuses_a_tick_quietly(timed: otpy.System, clock: VirtualClock) -> None:
     """The timer thread has nobody to raise an error to."""
-    spec = otpy.child(Doer, deed=lambda self: self.send_interval(1.0, "tick") and None).opts(max_queue=1, overflow="raise")
+    spec = otpy.child(Doer, deed=lambda self: self.send_interval(1.0, "tick") and None).opts(
+        max_queue=1, overflow="raise"
+    )
     ref = timed.start(spec)
     with Recorder(timed, DeadLetter) as letters, Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait())
@@ -250,4 +254,3 @@ def test_a_timer_waits_for_a_thread_that_cannot_be_had(system: otpy.System, monk
     assert system.timers.is_stranded
     refuse.clear()
     assert came.wait(5)
-

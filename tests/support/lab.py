@@ -17,7 +17,7 @@ from otpy.testing.gate import Gate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Lab", "Parent", "Worker", "ids", "short", "states", "tree"]
+__all__ = ["Asker", "Lab", "Parent", "Worker", "ids", "short", "states", "tree"]
 
 T = TypeVar("T", bound=otpy.Supervisor)
 
@@ -181,6 +181,20 @@ class Worker(otpy.GenServer):
 
     def handle_info(self, message: object) -> None:
         """Expect nothing, mind nothing."""
+
+
+class Asker(otpy.GenServer):
+    """Asks a supervisor, one request at a time, and keeps the answers, errors included."""
+
+    def init(self, sup: otpy.Ref[Any], answers: list[Any]) -> None:
+        self.sup, self.answers = sup, answers
+
+    @otpy.cast
+    def ask(self, request: Any, args: tuple[Any, ...]) -> None:
+        try:
+            self.answers.append(self.sup.within(None).call(request, *args))
+        except otpy.OtpyError as error:
+            self.answers.append(error)
 
 
 class Parent(otpy.GenServer):

@@ -1,0 +1,146 @@
+"""How supervisors stop their children: ask, wait without keeping a thread, kill what outlives its time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from otpy.actors.children import WORKER_SHUTDOWN
+from otpy.actors.flow import Flow, Flowing, Wait
+from otpy.core.reason import Killed, Normal, Reason, Shutdown
+from otpy.events import ChildUnstopped
+from otpy.runtime.lifecycle import exit_signal, kill, shut_idle
+from otpy.runtime.links import Down, Monitor, drop_link, watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from otpy.actors.children import Entry
+    from otpy.runtime.ref import Ref
+
+__all__ = ["Stopping"]
+
+
+class Stopping(Flowing):
+    """The half of a supervisor that stops children."""
+
+    _me: Ref[Any]
+    _stops: dict[Monitor, Wait]
+
+    def stop_entry(self, entry: Entry) -> Flow[None]:
+        """Stop one child, and wait until it has ended or its time is over and it was killed."""
+        if entry.ref is not None:
+            yield from self.stop_together((entry,))
+
+    def stop_together(self, entries: Sequence[Entry]) -> Flow[None]:
+        """Stop several children at once; each has its own time, all are told before the first is waited for."""
+        me = self._me
+        wait = Wait()
+        told: list[tuple[Entry, Ref[Any]]] = []
+        late: dict[float, list[Ref[Any]]] = {}
+        for entry in entries:
+            ref = entry.ref
+            if ref is None:
+                continue
+            told.append((entry, ref))
+            seconds = entry.shutdown
+            if ref.reason is not None or (seconds >= 0 and shut_idle(ref, me)):
+                continue
+            if not self._has_ended(ref, seconds, wait):
+                late.setdefault(seconds, []).append(ref)
+        if late:
+            yield from self._until_ended(wait, late)
+        me.waiting = None
+        for entry, ref in told:
+            reason = entry.last_exit = ref.reason
+            entry.ref = None
+            if not isinstance(reason, Shutdown) or reason.detail is not None:
+                self._check_end(entry, ref)
+            if ref.more is not None:
+                yield from self.await_orphans(ref)
+
+    def _has_ended(self, ref: Ref[Any], seconds: float, wait: Wait) -> bool:
+        """Tell a child to end; whether it has at once. Otherwise it stays among those waited for."""
+        me = self._me
+        wait.add(ref)
+        me.waiting = wait
+        if seconds >= 0:
+            drop_link(me, ref)  # after it was published as waited for: a kill finds it there, or still linked
+            exit_signal(ref, me, Shutdown())
+        if seconds <= 0:
+            kill(ref)
+        if ref.reason is None:  # looked at once: it may end at any moment
+            return False
+        wait.left.discard(ref)
+        return True
+
+    def _until_ended(self, wait: Wait, late: dict[float, list[Ref[Any]]]) -> Flow[None]:
+        """Wait for the ends of actors that were told to end; after so many seconds each they are killed."""
+        timers = [
+            # A timer of the system, not of this actor: it kills them also when this supervisor is killed meanwhile.
+            self.system.timers.after(seconds, _kill_all, refs)
+            for seconds, refs in late.items()
+            if seconds != math.inf
+        ]
+        for refs in late.values():
+            for ref in refs:  # a monitor tells of its end, for it may have unlinked itself
+                monitor = Monitor(ref, ref, self.ref)
+                self._stops[monitor] = wait
+                watch(monitor)
+        while wait.left:
+            yield wait
+        for timer in timers:
+            timer.cancel()
+
+    def _check_end(self, entry: Entry, ref: Ref[Any]) -> None:
+        reason = ref.reason
+        assert reason is not None  # noqa: S101 - it was waited for
+        if not _is_proper_end(entry, reason):
+            self.system.events.emit(ChildUnstopped(path=ref.path, reason=reason))
+
+    def await_orphans(self, ref: Ref[Any]) -> Flow[None]:
+        """Wait until what a dead child has left behind is gone: only then are its names and its ports free again.
+
+        That is what it had started and is linked to it: the children of a supervisor that was killed, the helpers of a
+        worker. All of them were sent its exit reason; a worker that takes longer than `WORKER_SHUTDOWN` is killed. OTP
+        does not wait, and a restart may then meet a name that is still taken.
+        """
+        orphans = _orphans(ref)
+        while orphans:
+            wait = Wait()
+            late: dict[float, list[Ref[Any]]] = {}
+            for orphan in orphans:
+                if orphan.reason is None:
+                    wait.add(orphan)
+                    seconds = math.inf if orphan.actor_class.is_supervisor else WORKER_SHUTDOWN
+                    late.setdefault(seconds, []).append(orphan)
+            if late:
+                self._me.waiting = wait
+                yield from self._until_ended(wait, late)
+                self._me.waiting = None
+            orphans = [below for orphan in orphans for below in _orphans(orphan)]
+
+    def on_down(self, down: Down) -> object:
+        """Note the end of a child that was told to stop."""
+        wait = self._stops.pop(down.monitor, None)
+        if wait is None:
+            return self.on_info(down)
+        wait.left.discard(down.target)
+        return self.answer(wait, None) if not wait.left else None
+
+
+def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
+    """What an actor left behind that is about to end."""
+    return () if ref.more is None else ref.more.orphans or ()
+
+
+def _kill_all(refs: Iterable[Ref[Any]]) -> None:
+    for ref in refs:
+        kill(ref)
+
+
+def _is_proper_end(entry: Entry, reason: Reason) -> bool:
+    """Whether a child that was told to stop, and did not end as told, ended well. OTP: supervisor:shutdown/1."""
+    if entry.shutdown < 0:
+        return isinstance(reason, Killed)
+    return entry.spec.options.restart != "permanent" and isinstance(reason, Shutdown | Normal)

@@ -1,0 +1,25 @@
+"""The test kit: time that moves when told, gates, probes, recorders, and whole trees run from a seed."""
+
+from __future__ import annotations
+
+from otpy.testing.clock import VirtualClock
+from otpy.testing.errors import ExplorationError, StalledError
+from otpy.testing.explore import explore, replay
+from otpy.testing.gate import Gate
+from otpy.testing.probe import Probe
+from otpy.testing.recorder import Recorder
+from otpy.testing.system import VirtualSystem
+from otpy.testing.trace import Step
+
+__all__ = [
+    "ExplorationError",
+    "Gate",
+    "Probe",
+    "Recorder",
+    "StalledError",
+    "Step",
+    "VirtualClock",
+    "VirtualSystem",
+    "explore",
+    "replay",
+]

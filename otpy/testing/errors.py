@@ -1,0 +1,46 @@
+"""What explorations raise.
+
+OtpyError
+├── ExplorationError (AssertionError)   a seed breaks the scenario, an invariant, or leaves something behind
+└── StalledError (RuntimeError)         deadlock: nothing can happen any more
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.errors import OtpyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from otpy.testing.trace import Step
+
+__all__ = ["ExplorationError", "StalledError"]
+
+SHOWN = 25
+"""Steps of a run that its error shows; `replay` returns all of them."""
+
+
+class ExplorationError(OtpyError, AssertionError):
+    """A seed under which the scenario fails, an invariant breaks, or something is left behind."""
+
+    def __init__(self, seed: int, problem: Exception, steps: Sequence[Step]) -> None:
+        """Name the seed and how to run it again; the last steps show what led there."""
+        self.seed = seed
+        """The seed; the same one always gives the same run."""
+        self.steps = tuple(steps)
+        """What happened in the run, the last thing last; of a long one only its end."""
+        shown = "\n".join(f"  {step}" for step in self.steps[-SHOWN:])
+        again = f"replay it with explore(scenario, seeds=[{seed}]) or replay(scenario, {seed})"
+        super().__init__(f"seed {seed}: {type(problem).__name__}: {problem}\n{again}\nits last steps:\n{shown}")
+
+
+class StalledError(OtpyError, RuntimeError):
+    """Deadlock: the scenario waits, no actor has anything to do, and no timer is left that could change that."""
+
+    def __init__(self, waiting: Iterable[str]) -> None:
+        """Name everybody who waits."""
+        self.waiting = tuple(waiting)
+        """Who waits for what."""
+        super().__init__(f"deadlock: nothing can happen any more; {'; '.join(self.waiting)}")

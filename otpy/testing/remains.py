@@ -1,0 +1,74 @@
+"""What a test leaves behind: actors, threads and control sockets that were not there before it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from otpy.control.claim import NameClaim
+from otpy.control.forks import holders
+from otpy.runtime.system import System, all_systems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otpy.runtime.seat import Seat
+
+__all__ = ["Before"]
+
+LAST_BREATH = 5.0
+"""Real seconds a thread that is already ending may take; only a failing test waits so long."""
+
+SHARED = ("otpy-timers", "otpy-watchdog", "otpy-text")
+"""Threads whose name does not tell their system: any that runs may have started them."""
+
+
+class Before:
+    """What was there before a test."""
+
+    def __init__(self) -> None:
+        """Look now."""
+        self._threads = set(threading.enumerate())
+        self._systems = all_systems()
+        self._claims = _claims()
+
+    def left_since(self) -> list[str]:
+        """What has come since and is still there, as sentences; threads that are ending are waited for."""
+        new = [system for system in all_systems() if system not in self._systems]
+        return [*_of_systems(new), *self._sockets(), *self._left_threads()]
+
+    def _sockets(self) -> Iterator[str]:
+        yield from (f"{claim.path}: a name that is held" for claim in _claims() if claim not in self._claims)
+
+    def _left_threads(self) -> Iterator[str]:
+        """Threads that will not end; those of a running system are no news: it is older, or has been named."""
+        running = [system for system in all_systems() if _runs(system)]
+        theirs = {seat.ident for system in running for seat in _seats(system)}
+        for thread in threading.enumerate():
+            is_shared = bool(running) and thread.name.startswith(SHARED)
+            if thread in self._threads or not thread.name.startswith("otpy") or thread.ident in theirs or is_shared:
+                continue
+            thread.join(LAST_BREATH)
+            if thread.is_alive():
+                yield f"{thread.name}: a thread that runs"
+
+
+def _of_systems(systems: list[System]) -> Iterator[str]:
+    for system in systems:
+        if _runs(system):
+            paths = ", ".join(record.path for record in system.records()) or "no actor is alive, but it has threads"
+            yield f"system {system.name} was not stopped: {paths}"
+        yield from (f"{zombie.path}: was killed, but its code still runs" for zombie in system.zombies())
+
+
+def _runs(system: System) -> bool:
+    return not system.stopped and bool(system.alive or system.pool.workers or system.threads)
+
+
+def _claims() -> list[NameClaim]:
+    return [holder for holder in holders() if isinstance(holder, NameClaim)]
+
+
+def _seats(system: System) -> Iterator[Seat]:
+    yield from list(system.pool.workers)
+    yield from (home.seat for home in list(system.threads))

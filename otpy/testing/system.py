@@ -1,0 +1,81 @@
+"""Systems for tests: on virtual time, and, for explorations, in the order of a seed."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from otpy.events import Event, Events
+from otpy.runtime.records import children_of
+from otpy.runtime.system import System
+from otpy.testing.clock import VirtualClock
+
+if TYPE_CHECKING:
+    from otpy.runtime.ref import Ref
+    from otpy.testing.pool import SeededPool
+
+__all__ = ["SeededSystem", "VirtualSystem"]
+
+log = logging.getLogger("otpy")
+
+
+class VirtualSystem(System):
+    """A system whose time moves when told: `system.clock.advance(seconds)`."""
+
+    clock: VirtualClock
+
+    def __init__(self, name: str = "virtual", **options: Any) -> None:
+        """Make one, with the options of `System`; its clock is a new VirtualClock unless one is given."""
+        clock = options.pop("clock", None) or VirtualClock()
+        super().__init__(name, clock=clock, **options)
+
+
+class SeededSystem(VirtualSystem):
+    """A system whose pool follows a seed; it remembers its dead, and may keep its events from the log."""
+
+    pool: SeededPool
+
+    def __init__(self, pool: SeededPool, seed: int, *, is_quiet: bool) -> None:
+        """Begin with nothing; a quiet one logs no events, for a thousand runs would crash actors a thousand times."""
+        super().__init__("seeded", seed=seed, pool=pool)
+        if is_quiet:
+            self.events = _QuietEvents()
+        self.dead: list[Ref[Any]] = []
+        """All actors that have ended, in order."""
+        self.has_timer = False
+        """Whether a timer was set when the system closed, which drops them."""
+
+    def forget(self, ref: Ref[Any]) -> None:
+        """Keep an actor that ends, so that what it leaves behind is seen."""
+        self.dead.append(ref)
+        super().forget(ref)
+
+    def living(self) -> list[Ref[Any]]:
+        """All actors that live, parents before their children."""
+        found: dict[Ref[Any], None] = {}
+        left = [self.root, *self.tops.values(), *self.orphans]
+        while left:
+            ref = left.pop(0)
+            if ref is not None and ref.reason is None and ref not in found:
+                found[ref] = None
+                left.extend(child for child, _ in children_of(ref))
+        return list(found)
+
+    def close(self) -> None:
+        """Note what timers there are, then close."""
+        self.has_timer = self.has_timer or self.timers.next_due() is not None
+        super().close()
+
+
+class _QuietEvents(Events):
+    """Events that reach handlers, and no log."""
+
+    def wants(self, kind: type[Event], level: int) -> bool:  # noqa: ARG002 - the log is not asked
+        return bool(self._all) or kind in self._some
+
+    def emit(self, event: Event) -> None:
+        for handler in (*self._all, *self._some.get(type(event), ())):
+            try:
+                handler(event)
+            except Exception:
+                log.exception("a handler of events failed")
