@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import otpy.actors.adopted
@@ -22,7 +22,7 @@ from otpy.control.errors import DirectoryError
 from otpy.control.rights import check_rights
 from otpy.control.server import ControlServer
 from otpy.core.exit_codes import ExitCode
-from otpy.core.reason import Reason, RestartLimit, Shutdown, is_clean
+from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import OtpyError, TreeFailedError
 from otpy.runtime.lifecycle import kill
@@ -43,6 +43,9 @@ __all__ = ["Application", "main", "run"]
 
 log = logging.getLogger("otpy")
 
+SIGNAL_GRAIN = 1.0
+"""Seconds after which a signal is handled at the latest."""
+
 SHUTDOWN = 30.0
 """Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
 
@@ -55,6 +58,7 @@ class Application(System):
         super().__init__(name, **options)
         # A SimpleQueue, for its `put` may be called in a signal handler that interrupts its `get`.
         self._ends: SimpleQueue[Reason | None] = SimpleQueue()
+        self._is_stopping = False
         self.failure: str | None = None
         self.left: list[Unstopped] = []
         self.on_too_many_zombies = self._give_up
@@ -65,9 +69,18 @@ class Application(System):
 
     def wait(self) -> Reason | None:
         """Block the calling thread until the program is told to stop (None) or the root has ended (its exit reason)."""
-        ended = self._ends.get()
-        self._ends.put(ended)  # for others who wait
-        return ended
+        while True:
+            # Not without end: CPython overlooks a signal that comes in the moment in which its main thread falls
+            # asleep, and handles it when the thread wakes up.
+            with suppress(Empty):
+                ended = self._ends.get(timeout=SIGNAL_GRAIN)
+                self._ends.put(ended)  # for others who wait
+                return ended
+
+    def stop(self, reason: Reason | None = None, *, timeout: float = SHUTDOWN) -> list[Unstopped]:
+        """As `System.stop`."""
+        self._is_stopping = True
+        return super().stop(reason, timeout=timeout)
 
     def watch_root(self) -> None:
         """Note when the root ends by itself."""
@@ -81,7 +94,8 @@ class Application(System):
     def root_ended(self, reason: Reason) -> None:
         """The root has ended."""
         gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
-        if gave_up or not is_clean(reason):
+        was_late = self._is_stopping and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
+        if gave_up or not (is_clean(reason) or was_late):
             self.failure = self.failure or str(reason)
         self._ends.put(reason)
 

@@ -64,7 +64,7 @@ class OtpyError(Exception):
     """Everything otpy raises to a caller."""
 
 
-class ActorExit(BaseException):  # noqa: N818 - it is a way out, not an error
+class ActorExit(BaseException):
     """Ends the actor in whose code it is raised, with a reason. OTP: exit/1.
 
     `otpy.exit(reason)` raises it. otpy raises it in the code of an actor that was killed but still runs, and in

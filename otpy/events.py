@@ -40,9 +40,10 @@ E = TypeVar("E", bound="Event")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened to the actor at `path`."""
+    """Something that happened to an actor, or to a whole system."""
 
     path: str
+    """The actor's; the name alone where a name was written to; the system's name where it is about the system."""
 
     @property
     def level(self) -> int:
@@ -79,7 +80,7 @@ class ActorCrashed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildStarted(Event):
-    """A supervisor's child is up. OTP: the progress report."""
+    """A supervisor has started a child: its `init` is done. Not sent for an `Ignore`. OTP: the progress report."""
 
     restarts: int
     """0 at its first start."""
@@ -111,7 +112,7 @@ class ChildTerminated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildStartFailed(Event):
-    """A child did not start. OTP: `start_error`."""
+    """A child did not start, or not again; its `path` is the one it was to have. OTP: `start_error`."""
 
     reason: Reason
     """Why."""
@@ -144,7 +145,7 @@ class ChildUnstopped(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartLimitReached(Event):
-    """A supervisor gives up. OTP: `shutdown`, `reached_max_restart_intensity`."""
+    """The supervisor at `path` gives up: it stops its children and ends. OTP: `reached_max_restart_intensity`."""
 
     child: str
     """The id of the child whose restart was one too many."""
@@ -167,7 +168,7 @@ class RestartLimitReached(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter(Event):
-    """A message nobody will handle: its actor is dead, or its mailbox was full."""
+    """A message nobody will handle: the receiver at `path` is dead, its mailbox was full, or nobody had the name."""
 
     message: str
     """What it was, bounded in length."""
@@ -185,7 +186,7 @@ class DeadLetter(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownMessage(Event):
-    """An actor got a message that its class does not handle."""
+    """An actor got a message that its class does not handle, and dropped it."""
 
     message: str
     """What it was, bounded in length."""
@@ -196,7 +197,7 @@ class UnknownMessage(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailboxGrew(Event):
-    """An unbounded mailbox reached 10 000 or 100 000 waiting messages."""
+    """An unbounded mailbox reached 10 000 or 100 000 waiting messages; said once for each of the two."""
 
     length: int
     """How many wait."""
@@ -249,12 +250,15 @@ class ZombieLimitReached(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadLimitNear(Event):
-    """Blocked actors keep so many threads that the limit is near, or no thread could be started."""
+    """Blocked actors keep 80 % or all of `max_threads` busy, or the platform gives no further thread.
+
+    Said once for each of the two, and again after fewer than 40 % were in use.
+    """
 
     count: int
     """Threads in use."""
     limit: int
-    """`max_threads`."""
+    """`max_threads`, or `count` when the platform gave no more."""
 
     def __str__(self) -> str:
         return f"{self.path} uses {self.count} of {self.limit} threads: many actors block in their handlers"
@@ -298,18 +302,17 @@ class Events:
 
     def emit(self, event: Event) -> None:
         """Hand an event to the log and to all who attached."""
-        for handler in (_write, *self._all, *self._some.get(type(event), ())):
+        for handler in (self._write, *self._all, *self._some.get(type(event), ())):
             try:
                 handler(event)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - handlers are anybody's; `_survive` says what goes on
                 _survive(error)
 
-
-def _write(event: Event) -> None:
-    """The handler that is always there: the log."""
-    level = event.level
-    if log.isEnabledFor(level):
-        log.log(level, "%s", event, extra={"otpy": event})
+    def _write(self, event: Event) -> None:
+        """The handler that is always there: the log."""
+        level = event.level
+        if log.isEnabledFor(level):
+            log.log(level, "%s", event, extra={"otpy": event})
 
 
 def _survive(error: BaseException) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from otpy.core.spec import BRUTAL_KILL, INFINITY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from otpy.core.reason import Reason
     from otpy.core.spec import ChildSpec
     from otpy.runtime.actor import Actor
@@ -94,6 +96,10 @@ class ChildTable:
         """All children, first started first."""
         return list(self.by_id.values())
 
+    def items(self) -> Iterable[tuple[str | int, Entry]]:
+        """Ids and children in start order, as they are now; for any thread."""
+        return self.by_id.copy().items()
+
     def add(self, ident: str | int, entry: Entry) -> None:
         """Add a child at the end."""
         self.by_id[ident] = entry
@@ -116,7 +122,7 @@ class ChildTable:
 
     def infos(self) -> list[ChildInfo]:
         """All children, last started first, as OTP lists them."""
-        return [info_of(ident, entry) for ident, entry in reversed(self.by_id.copy().items())]
+        return [info_of(ident, entry) for ident, entry in reversed(list(self.items()))]
 
     def counts(self) -> ChildCounts:
         """How many there are of each kind."""

@@ -46,9 +46,15 @@ class Keeper(Stopping):
     _path: str
     _inline: Wait
 
+    @classmethod
+    def make(cls, ref: Any) -> Any:  # Any: as Actor.make
+        """A new object without children; the inspector may ask for them at once."""
+        keeper = super().make(ref)
+        keeper._table = ChildTable()  # noqa: SLF001 - its own class
+        return keeper
+
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
-        self._table = ChildTable()
         self._stamps = ()
         self._stops = {}
         self._me = self.ref

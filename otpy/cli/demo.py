@@ -7,7 +7,6 @@ import shlex
 import sysconfig
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +15,7 @@ from otpy.app import run
 from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError
+from otpy.cli.options import directory_option
 from otpy.cli.screen import console
 from otpy.core.exit_codes import ExitCode
 from otpy.core.spec import child
@@ -28,13 +28,17 @@ from otpy.errors import TreeFailedError
 from otpy.events import RestartLimitReached
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from otpy.demo.collector import Report
 
 __all__ = ["demo"]
 
 AGENTS = 8
 CRASH = 0.05
+"""A probability: on a few thousand files it shows some hundred crashes, and costs little time."""
 PATH_LIMIT = 500
+"""Characters shown of a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +46,17 @@ class Plan:
     """What was asked for."""
 
     folder: str
+    """Whose files are counted."""
     agents: int
+    """How many read at once."""
     crash: float
+    """The probability of a crash at each moment of a claim."""
     seed: int
+    """Decides which claims crash."""
     pause: float
+    """Seconds before each file."""
     directory: Path | None
+    """Where the control socket goes; None means the usual place."""
 
 
 @click.command
@@ -61,12 +71,7 @@ class Plan:
 @click.option("--agents", type=click.IntRange(1, 10_000), default=AGENTS, show_default=True, help="How many read.")
 @click.option("--seed", type=int, help="Which claims crash; the one that was drawn is shown.")
 @click.option("--pause", type=click.FloatRange(min=0), default=0.0, help="Seconds before each file, to look around.")
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path),
-    envvar="OTPY_RUNTIME_DIR",
-    help="Where the socket goes, if not in the usual place; also $OTPY_RUNTIME_DIR.",
-)
+@directory_option("Where the socket goes")
 @click.pass_context
 def demo(
     ctx: click.Context,

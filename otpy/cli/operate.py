@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["kill", "restart", "stop"]
 
 WITHIN = 60.0
+"""Seconds: twice the time in which a whole tree has to stop."""
 
 within_option = click.option(
     "--within",

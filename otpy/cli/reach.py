@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from otpy.cli.lazy import CommandUsageError
+from otpy.cli.options import directory_option
 from otpy.control.client import HELLO_TIME, connect, connect_to, listed
 from otpy.control.errors import ControlError, GoneError, NoAnswerError, NoSuchSystemError
 from otpy.control.snapshot import Summary, from_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from otpy.control.client import Client, Endpoint
 
@@ -30,10 +31,15 @@ class Seen:
     """What one socket turned out to be; without a summary, `error` says why."""
 
     name: str
+    """The socket's name, which is the program's."""
     pid: int | None = None
+    """Its process, as far as known."""
     rights: str = "?"
+    """What it allows those who look."""
     summary: Summary | None = None
+    """What it says of itself."""
     error: ControlError | None = None
+    """Why it says nothing."""
 
     @property
     def problem(self) -> str | None:
@@ -50,6 +56,7 @@ class Reach:
     directory: Path | None = None
     """None looks wherever programs of this user put their sockets."""
     hello_time: float = HELLO_TIME
+    """Seconds in which a program must say hello."""
 
     def connect(self, name: str) -> Client:
         """A connection to the program of this name."""
@@ -96,12 +103,7 @@ class Reach:
 def reach_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the parameter `reach`, and the options it is made from."""
 
-    @click.option(
-        "--directory",
-        type=click.Path(path_type=Path),
-        envvar="OTPY_RUNTIME_DIR",
-        help="Where the sockets are, if not in the usual place; also $OTPY_RUNTIME_DIR.",
-    )
+    @directory_option("Where the sockets are")
     @click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.cli.options import directory_option
 from otpy.control.rights import Rights
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import exception_line
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["load", "run"]
 
 SHUTDOWN = 30.0
+"""Seconds, as in `otpy.app`, which is not imported to show a help page."""
 SWITCH_INTERVAL = 0.001
+"""Seconds; a fifth of Python's own, so that short turns need not wait long for computing ones."""
 
 
 @click.command
@@ -51,12 +54,7 @@ SWITCH_INTERVAL = 0.001
     help="Seconds a computing thread keeps the interpreter.",
 )
 @click.option("--gc-freeze", is_flag=True, help="Take what is there after the start out of garbage collections.")
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path),
-    envvar="OTPY_RUNTIME_DIR",
-    help="Where the socket goes, if not in the usual place; also $OTPY_RUNTIME_DIR.",
-)
+@directory_option("Where the socket goes")
 @click.pass_context
 def run(
     ctx: click.Context,

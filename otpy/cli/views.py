@@ -43,9 +43,13 @@ class Guides:
     """What a tree's lines are drawn with."""
 
     child: str
+    """Before a child that others follow."""
     last: str
+    """Before the last child."""
     pass_by: str
+    """Below a child that others follow."""
     empty: str
+    """Below the last child."""
 
 
 UNICODE = Guides("├── ", "└── ", "│   ", "    ")
@@ -53,7 +57,6 @@ ASCII = Guides("|-- ", "`-- ", "|   ", "    ")
 
 MAX_GUIDES = 200
 """Characters of guides before a name; a tree that deep shows on no screen."""
-
 
 TREE = Layout(
     ("kind", "state", "up", "restarts", "queue", "note"), ("kind", "up", "restarts", "queue", "note"), least_name=16

@@ -29,7 +29,9 @@ MAX_NAME_BYTES = 64
 
 SOCKET, LOCK = ".sock", ".lock"
 BACKLOG = 128
+"""Clients that may knock at once before the loop has taken them."""
 SURROGATES = "surrogatepass"
+"""Names that come from file names may hold lone surrogates."""
 
 
 def claim_name(name: str, directory: Path | None = None) -> NameClaim:

@@ -37,10 +37,15 @@ __all__ = ["Client", "Endpoint", "Hello", "connect", "connect_to", "listed"]
 HELLO_TIME = 1.0
 """Seconds in which a program says hello: many times what a busy one takes, and less than a call that keeps the lock."""
 REPLY_TIME = 10.0
+"""Seconds for an answer, unless the one who asks says otherwise."""
 MAX_REPLY_BYTES = 64 * 1024 * 1024
+"""More than any server sends by its own `Limits`: the client only keeps its own memory safe."""
 MAX_REQUEST_BYTES = 64 * 1024
+"""As the servers' `Limits.max_request_bytes`."""
 MAX_DEPTH = 64
+"""Lists and maps within each other in a reply."""
 CHUNK = 256 * 1024
+"""Bytes read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,9 @@ class Endpoint:
     """A socket that may be a running program's."""
 
     name: str
+    """The name it stands for."""
     directory: Path
+    """Where it lies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +63,11 @@ class Hello:
     """What a program says first on every connection."""
 
     name: str
+    """The name it was reached by."""
     pid: int | None
+    """Its process, as far as known."""
     rights: str
+    """What it allows: `read`, `operate` or `full`."""
     version: str
     """Of otpy there."""
 

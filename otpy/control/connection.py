@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Connection"]
 
 CHUNK = 64 * 1024
+"""Bytes read or written at once, so that no client keeps the loop long."""
+
 # A program may have given SIGPIPE back its deadly meaning; a client that hangs up must not kill it.
 NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError, ControlError, RightsError, VersionError, WireError
 from otpy.control.rights import allows
-from otpy.runtime.timebox import TimeBox
 from otpy.control.wire import PROTOCOL, decode, encode, otpy_version
 from otpy.core.text import exception_line, safe_str, visible
 from otpy.errors import OtpyError
+from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
     from otpy.control.limits import Limits
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Desk", "Request"]
 
 ERROR_LIMIT = 2_000
+"""Characters of an error's text in a reply."""
 SMALL = 1024 * 1024
 """Bytes that a greeting or an error never reaches, however long the id it repeats."""
 
@@ -31,8 +32,11 @@ class Request:
     """One request that may be run."""
 
     number: object
+    """The client's own, which comes back with the reply."""
     verb: Verb
+    """What is to be done."""
     params: dict[str, object]
+    """With what; paths begin with the system's own name."""
 
 
 class Desk:

@@ -20,7 +20,9 @@ class Peer:
     """A process at the other end: the one that connected, or the one that listens."""
 
     uid: int
+    """The user it runs as."""
     pid: int | None
+    """Its number, None where the platform tells none."""
 
 
 def peer_of(connection: socket.socket) -> Peer | None:

@@ -75,15 +75,19 @@ class Summary:
     """One program, as `otpy ps` shows it."""
 
     name: str
+    """The first part of every path in it."""
     pid: int
+    """Its process."""
     version: str = "?"
     """Of otpy, as installed there."""
     python: str = "?"
+    """The version of Python."""
     command: str = ""
     """How the program was started."""
     started_at: float = 0.0
     """Wall clock seconds."""
     uptime: float = 0.0
+    """Seconds since then."""
     counts: dict[str, int]
     """Actors, zombies, threads, run queue."""
 
@@ -93,9 +97,11 @@ class Snapshot:
     """A program's tree at one moment."""
 
     system: Summary
+    """The program itself."""
     records: tuple[ActorRecord, ...]
     """Depth first, in start order."""
     zombies: tuple[ActorRecord, ...]
+    """Killed actors whose code still runs."""
     left_out: int
     """Records that did not fit into the reply."""
 
@@ -105,6 +111,7 @@ class Detail:
     """One actor, as `otpy info` shows it."""
 
     record: ActorRecord
+    """What is published of it."""
     stack: str | None
     """What its thread is doing now, when it runs."""
 

@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
 from otpy.control.snapshot import Detail, Inspected, Snapshot, Summary, to_plain
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register"]
 
-T = TypeVar("T")
-
 DEFAULT_LIMIT = 200
+"""Children told of each supervisor, unless the client says otherwise."""
 MAX_RECORDS = 20_000
+"""Actors in one reply: half of what fits into `Limits.max_reply_bytes`; the rest are counted."""
 MAX_ZOMBIES = 100
+"""Zombies in one reply; ten end the program unless it is told otherwise."""
 MAX_STACK = 20_000
+"""Characters of a stack, from its inner end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,7 @@ class Verb:
     """One thing a program can be asked."""
 
     name: str
+    """What a request calls it."""
     right: Right
     """What the program must give."""
     run: Run

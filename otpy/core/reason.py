@@ -33,7 +33,9 @@ __all__ = [
 ]
 
 MAX_FRAMES = 20
+"""Frames kept of a traceback, the innermost; deep recursion has a thousand."""
 MAX_CAUSES = 5
+"""Exceptions kept of a chain of causes, the last one included."""
 
 
 @dataclass(frozen=True, slots=True)

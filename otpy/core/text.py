@@ -31,7 +31,9 @@ __all__ = ["exception_line", "safe_repr", "safe_str", "shorten", "type_name", "v
 TEXT_LIMIT = 200
 """Characters of one value in a report, unless the caller says otherwise."""
 MAX_ITEMS = 8
+"""Items shown of one container."""
 MAX_DEPTH = 4
+"""Containers shown within each other."""
 MAX_INT_BITS = 512
 """A longer int is named by its size: its digits cost quadratic time, and Python refuses more than 4 300 of them."""
 

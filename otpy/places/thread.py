@@ -1,4 +1,4 @@
-"""The place `thread`: an OS thread for one actor, for libraries that are bound to one and for code that never returns."""
+"""The place `thread`: an OS thread for one actor, for libraries bound to one and for code that never returns."""
 
 from __future__ import annotations
 

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from otpy.core.decision import Stop
 from otpy.core.reason import NoProc, Normal, Reason
+from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
 from otpy.events import UnknownMessage
 from otpy.runtime.caller import Caller
+from otpy.runtime.lifecycle import exit_signal
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import tick
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.ref import Ref, deliver_info
 from otpy.runtime.request import vocabulary
-from otpy.core.text import safe_repr
-from otpy.runtime.lifecycle import exit_signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from otpy.core.spec import ChildSpec
+    from otpy.runtime.records import Children
     from otpy.runtime.system import System
     from otpy.runtime.timers import Timer
 
@@ -35,7 +36,7 @@ log = logging.getLogger("otpy")
 
 
 class Actor(PykkaActor):
-    """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, under otpy's rules.
+    """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
 
     All code of one actor runs in turns, one at a time, in its own `contextvars` context; pool actors change threads
     between turns. Most new code is better off with `GenServer`.
@@ -49,9 +50,7 @@ class Actor(PykkaActor):
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
-    stops_by_signal: ClassVar[bool] = (
-        False  # whether it handles no messages, so that `ref.stop` has to be an exit signal
-    )
+    stops_by_signal: ClassVar[bool] = False  # whether `ref.stop` has to be an exit signal, as it handles no messages
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     _own_init: ClassVar[bool] = False
@@ -80,7 +79,7 @@ class Actor(PykkaActor):
         return actor
 
     @classmethod
-    def start(cls, *args: Any, **kwargs: Any) -> Any:
+    def start(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG003 - what pykka's takes
         """Not how otpy's actors start: they belong to a system."""
         message = f"start it with system.start({cls.__name__}, …) or as otpy.child({cls.__name__}, …) of a supervisor"
         raise TypeError(message)
@@ -204,7 +203,7 @@ class Actor(PykkaActor):
         self.on_start()
         return None
 
-    def terminate(self, reason: Reason) -> None:
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - pykka's hooks take none
         """End as pykka's actors do: `on_stop`, or `on_failure` after a crash."""
         self.on_stop()
 
@@ -247,6 +246,10 @@ class Actor(PykkaActor):
     def handle_timeout(self) -> object:
         """Handle a timeout that a decision asked for."""
         self.unknown("timeout")
+        return None
+
+    def otpy_children(self) -> Children | None:
+        """Whom it supervises, for the inspector, in any thread; None for an actor that supervises nobody."""
         return None
 
     def unknown(self, message: object) -> None:

@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["PLACES", "Home", "RunQueue"]
+__all__ = ["PLACES", "Home", "OwnHome", "RunQueue"]
 
 
 class RunQueue(Protocol):
@@ -28,7 +29,8 @@ class RunQueue(Protocol):
 class Home(Protocol):
     """Gives turns to actors: the pool to many, a thread of its own to one.
 
-    Whoever popped an actor's `tok` appends it to `queue`, then looks at `free`, and calls `engage` when that is not empty.
+    Whoever popped an actor's `tok` appends it to `queue`, then looks at `free`, and calls `engage` when that is not
+    empty.
     """
 
     @property
@@ -44,6 +46,17 @@ class Home(Protocol):
 
     def close(self) -> None:
         """Let its threads end."""
+
+
+class OwnHome(Home, Protocol):
+    """The home of one actor with a thread of its own; the system lists these in `threads`."""
+
+    @property
+    def seat(self) -> Seat:
+        """That thread's."""
+
+    def is_idle(self) -> bool:
+        """Whether the actor rests, or waits inside otpy."""
 
 
 def _pool(system: System, _: Ref[Any]) -> Home:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from otpy.errors import CallTimeoutError, ChildStateError, NoSuchActorError
 from otpy.runtime.lifecycle import kill
 from otpy.runtime.mailbox import poke
-from otpy.runtime.records import children_of, record_of, records_below, stopped_record
+from otpy.runtime.records import child_record, children_of, record_of, records_below
 from otpy.runtime.seat import Slot, here
 from otpy.runtime.stacks import seat_of, stack_of
 
@@ -46,8 +46,7 @@ class Inspection:
 
     def stack(self, path: str) -> str | None:
         """The Python stack of a running actor; None when it rests."""
-        ref = self._system.find(path)
-        ref = ref or next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
+        ref = self._system.find(path) or self._zombie_at(path)
         if ref is None:
             raise self._system.missing(path)
         seat = seat_of(self._system, ref)
@@ -123,15 +122,16 @@ class Inspection:
             return record_of(self._system, ref)
         head, _, ident = path.rpartition("/")
         parent = self._system.find(head) if head else None
-        for child, entry in children_of(parent) if parent is not None else ():
-            if child is not None and str(child.id) == ident:
-                return record_of(self._system, child, entry)
-            if child is None and entry[1] == ident:
-                return stopped_record(*entry)
-        zombie = next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
+        for child in children_of(parent) if parent is not None else ():
+            if child.id == ident:
+                return child_record(self._system, child)
+        zombie = self._zombie_at(path)
         if zombie is None:
             raise self._system.missing(path)
         return record_of(self._system, zombie)
+
+    def _zombie_at(self, path: str) -> Ref[Any] | None:
+        return next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
 
     def _below(self, path: str, limit: int) -> list[ActorRecord]:
         ref = self._system.find(path)

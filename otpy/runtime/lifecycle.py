@@ -1,7 +1,7 @@
 """Birth and death of an actor: start handshake, exit signals, kill, and the order of dying.
 
-The order of dying: `terminate` has run, resources are closed, the name is free, and only then links and monitors hear of
-it. A killed actor is dead to all others at once; when a thread still runs its code it is listed as a zombie.
+The order of dying: `terminate` has run, resources are closed, the name is free, and only then links and monitors hear
+of it. A killed actor is dead to all others at once; when a thread still runs its code it is listed as a zombie.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ __all__ = [
     "end",
     "exit_signal",
     "expire_start",
+    "fail_start",
     "finish",
     "kill",
     "leave",
@@ -48,6 +49,9 @@ __all__ = [
 
 PENDING = Decision()
 """From `init`: not done yet; `started` says when. A supervisor's children may take turns of their own to start."""
+
+LAST_BREATH = 0.1
+"""Seconds in which a killed actor that waited inside otpy may leave its code, before it is reported as a zombie."""
 
 log = logging.getLogger("otpy")
 
@@ -107,8 +111,8 @@ def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return outcome if isinstance(outcome, StartError) else StartError(ref.path, ref.reason)
 
 
-def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-    """Make the user's object and run its `init`; returns None, PENDING, or the StartError of an actor that has ended."""
+def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:  # noqa: PLR0911 - one a case
+    """Make the user's object and run its `init`; returns None, PENDING, or the StartError of one that has ended."""
     ref.current = "init"
     if ref.reason is not None:
         return fail_start(ref, ref.reason)  # killed before it came to run
@@ -211,7 +215,7 @@ def terminate(ref: Ref[Any], reason: Reason) -> Reason:
         ref.actor.terminate(reason)
     except ActorExit as way_out:
         return way_out.reason
-    except BaseException as error:  # noqa: BLE001 - as in any handler
+    except BaseException as error:
         return Crashed.of(error, BOX)
     return reason
 
@@ -245,7 +249,9 @@ def close_resources(ref: Ref[Any]) -> None:
             log.exception("%s: closing %s failed", ref.path, type(resource).__name__)
 
 
-def finish(ref: Ref[Any], reason: Reason, *, may_run: bool = False, knows: Ref[Any] | None = None) -> bool:
+def finish(  # noqa: C901 - the order of dying is one story
+    ref: Ref[Any], reason: Reason, *, may_run: bool = False, knows: Ref[Any] | None = None
+) -> bool:
     """The logical death: from here on the actor is dead to all others. False when it was dead before.
 
     One whose code may still run is listed as a zombie, and so fenced, before anybody hears of its death. Who `knows` of
@@ -287,7 +293,7 @@ def finish(ref: Ref[Any], reason: Reason, *, may_run: bool = False, knows: Ref[A
 
 
 def _note_orphans(ref: Ref[Any], links: list[Ref[Any]]) -> None:
-    """What it started ends with it, being linked or told to stop, but not at once: who starts it again waits for that."""
+    """What it started ends with it, linked or told to stop, but not at once: who starts it again waits for that."""
     if isinstance(ref.reason, Normal):
         return
     told = tuple(getattr(ref.waiting, "left", ()))  # a supervisor's wait for the ends of its children
@@ -359,13 +365,18 @@ def shut_idle(target: Ref[Any], boss: Ref[Any]) -> bool:
     return target.more is None and target.links in (None, boss) and _end_idle(target, Shutdown(), boss)
 
 
+def _take(ref: Ref[Any]) -> bool:
+    """Become the one who may run an actor; False when somebody else is."""
+    try:
+        ref.tok.pop()
+    except IndexError:
+        return False
+    return True
+
+
 def _end_idle(target: Ref[Any], reason: Reason, knows: Ref[Any] | None = None) -> bool:
     """End an idle actor that has nothing to run or to close and nobody to tell further; stopping many stays cheap."""
-    if target.traps_exit() or isinstance(reason, Normal):
-        return False
-    try:
-        target.tok.pop()
-    except IndexError:
+    if target.traps_exit() or isinstance(reason, Normal) or not _take(target):
         return False
     finish(target, reason, knows=knows)
     _leave_idle(target)  # also when another's kill came first: who holds `tok` leaves
@@ -392,14 +403,14 @@ def kill(ref: Ref[Any]) -> bool:
 
     Nobody can force its thread out of its code: while one still runs it, the actor is a zombie.
     """
-    try:
-        ref.tok.pop()
-        owned = True  # it was idle; nobody will ever run it again
-    except IndexError:
-        owned = False
+    owned = _take(ref)  # then it was idle, and nobody will ever run it again
+    is_waiting = ref.waiting is not None and not ref.system.is_virtual
     died = finish(ref, Killed(), may_run=not owned)
-    if owned:
+    # Alert, then look at `tok` again: a turn that ends puts `tok` back, then looks at `alert`.
+    if owned or _take(ref):
         _leave_idle(ref)
+    elif died and is_waiting:
+        ref.system.timers.after(LAST_BREATH, ref.system.report_zombie, ref)  # it was interrupted, and is about to end
     elif died:
         ref.system.report_zombie(ref)
     return died

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 ALARMS = (10_000, 100_000)
+"""Waiting messages at which an unbounded mailbox is reported."""
 
 
 def send(ref: Ref[Any], message: Message) -> None:

@@ -1,12 +1,12 @@
 """The pool: actors that turned busy wait in a run queue; workers that hold a token run their turns.
 
-One token on a build with the GIL: two threads that run Python at once only fight for the interpreter. A worker gives its
-token up before it waits inside otpy, and the watchdog gives out more while turns block outside of it.
+One token on a build with the GIL: two threads that run Python at once only fight for the interpreter. A worker gives
+its token up before it waits inside otpy, and the watchdog gives out more while turns block outside of it.
 
-What guards what: a token is an item that moves between the seats' `tok` lists, each move one `list.pop`. `free` holds who
-may begin at once: a worker that rests with its token, or None for a token without a thread. Whoever adds to the run queue
-then looks at `free`; whoever adds to `free` then looks at the run queue. So work and a token never lie side by side
-unseen. `parked` holds the workers that rest without a token; who pops one hands it a token and releases its lock.
+What guards what: a token is an item that moves between the seats' `tok` lists, each move one `list.pop`. `free` holds
+who may begin at once: a worker that rests with its token, or None for a token without a thread. Whoever adds to the run
+queue then looks at `free`; whoever adds to `free` then looks at the run queue. So work and a token never lie side by
+side unseen. `parked` holds the workers that rest without a token; who pops one hands it a token and releases its lock.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Pool:
         return True
 
     def hand_out(self) -> bool:
-        """Give a token to a worker without one, and wake it; False, and the token is free, when no thread could be had."""
+        """Give a token to a worker without one, and wake it; False, and the token free, when no thread could be had."""
         try:
             worker = self.parked.pop()
         except IndexError:
@@ -196,7 +196,7 @@ class Pool:
             else:
                 return
 
-    def run(self, worker: Worker) -> None:
+    def run(self, worker: Worker) -> None:  # noqa: C901, PLR0912 - the hot loop, and one story
         """A worker's life: take the next turn while holding a token, else rest until there is one to take."""
         seats.sit(worker)
         queue, tok, batch, free, parking = self.queue, worker.tok, self.batch, self.free, worker.parking

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from otpy.core.record import ActorRecord
 from otpy.runtime.links import linked
@@ -11,47 +11,99 @@ from otpy.runtime.mailbox import describe
 from otpy.runtime.stacks import seat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from otpy.core.reason import Reason
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["children_of", "record_of", "records_below", "stopped_record"]
+__all__ = ["Child", "ChildEntry", "Children", "child_record", "children_of", "record_of", "records_below"]
 
 MAX_LINKS = 20
+"""Links that a record names; a hub may have a hundred thousand."""
+
+
+class ChildEntry(Protocol):
+    """What a supervisor knows of one child; only its turns write it, and any thread reads it."""
+
+    spec: ChildSpec
+    """How it is started."""
+    cls: type[Actor]
+    """The actor class that runs it."""
+    ref: Ref[Any] | None
+    """Its process, None when it has none."""
+    restarting: bool
+    """Whether its restart has failed and is tried again."""
+    last_exit: Reason | None
+    """Why the process before ended."""
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+
+
+class Children(Protocol):
+    """A supervisor's table of children, as far as the runtime looks into it; any thread may."""
+
+    def items(self) -> Iterable[tuple[str | int, ChildEntry]]:
+        """Ids and children in start order, as they are now."""
+
+    def ref_of(self, ident: str) -> Ref[Any] | None:
+        """A child's living process, found by the text of its id."""
+
+    def __len__(self) -> int: ...
+
+
+class Child(NamedTuple):
+    """One child: its process, what its supervisor knows of it, or both."""
+
+    path: str
+    """Its path."""
+    id: str
+    """The last part of it."""
+    ref: Ref[Any] | None
+    """Its process; None when it has none."""
+    entry: ChildEntry | None
+    """Its supervisor's entry; None for what no supervisor started."""
 
 
 def records_below(system: System, ref: Ref[Any], limit: int) -> Iterator[ActorRecord]:
     """An actor and all below it, in start order; at most `limit` children of each."""
-    stack: list[tuple[Ref[Any] | None, Any]] = [(ref, None)]
+    stack = [Child(ref.path, str(ref.id), ref, None)]
     while stack:
-        current, entry = stack.pop()
-        if current is None:
-            yield stopped_record(*entry)
-            continue
-        yield record_of(system, current, entry)
-        below = list(islice(children_of(current), limit))
-        stack.extend(reversed(below))
+        child = stack.pop()
+        yield child_record(system, child)
+        if child.ref is not None:
+            stack.extend(reversed(list(islice(children_of(child.ref), limit))))
 
 
-def children_of(ref: Ref[Any]) -> Iterator[tuple[Ref[Any] | None, Any]]:
-    """A supervisor's children as (ref, entry), those without a process as (None, (path, id, entry)); then others."""
-    table = getattr(ref.actor, "otpy_children", None)
-    if table is not None and hasattr(ref.actor, "_table"):
-        for ident, entry in table().by_id.copy().items():
-            child = entry.ref
-            yield (child, entry) if child is not None else (None, (f"{ref.path}/{ident}", str(ident), entry))
-    if ref.more is not None and ref.more._spawned:  # noqa: SLF001 - reading it otherwise would make it
-        yield from ((child, None) for child in list(ref.more.spawned.values()))
+def children_of(ref: Ref[Any]) -> Iterator[Child]:
+    """Whom a supervisor keeps, in start order, then whom an actor started itself."""
+    path = ref.path
+    table = _table_of(ref)
+    for ident, entry in table.items() if table is not None else ():
+        yield Child(f"{path}/{ident}", str(ident), entry.ref, entry)
+    if ref.more is not None and ref.more.has_spawned:
+        for child in list(ref.more.spawned.values()):
+            yield Child(f"{path}/{child.id}", str(child.id), child, None)
 
 
-def record_of(system: System, ref: Ref[Any], entry: Any = None) -> ActorRecord:
-    """One living actor."""
+def child_record(system: System, child: Child) -> ActorRecord:
+    """One child, with a process or without."""
+    if child.ref is not None:
+        return record_of(system, child.ref, child.entry)
+    assert child.entry is not None  # noqa: S101 - nobody else keeps one without a process
+    return _stopped_record(child.path, child.id, child.entry)
+
+
+def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) -> ActorRecord:
+    """One actor that has a process."""
     seat = seat_of(system, ref)
     now = system.clock.now()
     running = seat is not None and ref.current is not None
     more = ref.more
-    table = getattr(ref.actor, "_table", None)
     return ActorRecord(
         path=ref.path,
         id=str(ref.id) if ref is not system.root else system.name,
@@ -68,7 +120,7 @@ def record_of(system: System, ref: Ref[Any], entry: Any = None) -> ActorRecord:
         current=(describe(ref.current) or None) if running or ref.is_starting() else None,
         thread=seat.thread_name if seat is not None and running else None,
         strategy=getattr(ref.actor, "strategy", None) if ref.actor_class.is_supervisor else None,
-        children=len(table) if table is not None else 0,
+        children=len(_table_of(ref) or ()),
         trap_exit=ref.traps_exit(),
         links=tuple(peer.path for peer in islice(linked(ref.links), MAX_LINKS)),
         monitors=len(ref.monitors or ()),
@@ -89,13 +141,19 @@ def _status(ref: Ref[Any], *, running: bool) -> str:
     return "running" if running else "idle"
 
 
-def stopped_record(path: str, ident: str, entry: Any) -> ActorRecord:
+def _table_of(ref: Ref[Any]) -> Children | None:
+    """Whom it supervises; None for an actor that supervises nobody, or has just ended."""
+    actor: Actor | None = ref.actor
+    return None if actor is None else actor.otpy_children()
+
+
+def _stopped_record(path: str, ident: str, entry: ChildEntry) -> ActorRecord:
     """A child without a process."""
     return ActorRecord(
         path=path,
         id=ident,
         kind=str(getattr(entry.spec.start, "__name__", entry.cls.__name__)),
-        type=entry.type,
+        type="supervisor" if entry.cls.is_supervisor else "worker",
         status="restarting" if entry.restarting else "stopped",
         place=entry.spec.options.place or entry.cls.place,
         number=0,

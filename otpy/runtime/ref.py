@@ -12,7 +12,7 @@ from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras
 from otpy.runtime.links import OutsideMonitor, watch
-from otpy.runtime.mailbox import bury, open_mailbox, put, send, with_keywords
+from otpy.runtime.mailbox import bury, open_mailbox, send, with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
@@ -204,8 +204,10 @@ class Ref(PykkaRef[Any], Generic[A]):
             lifecycle.exit_signal(self, seat.ref or self, reason)
 
     def kill(self) -> bool:
-        """End the actor at once, whatever it does; False when it was dead. A thread still in its code goes on as a
-        zombie, fenced off from all others. An actor that kills itself leaves its code at once. OTP: exit(Pid, kill).
+        """End the actor at once, whatever it does; False when it was dead.
+
+        A thread still in its code goes on as a zombie, fenced off from all others. An actor that kills itself leaves
+        its code at once. OTP: exit(Pid, kill).
         """
         seat = here()
         seat.fence()
@@ -257,7 +259,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         return self.context
 
     def settle(self, decision: object, caller: Any) -> None:
-        """Do what a handler decided; called in the actor's turn."""
+        """Do what a handler decided; called in the actor's turn, by `lifecycle`, which `turn` is built on."""
         settle(self, decision, caller)
 
     def message_for(self, request: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -283,9 +285,7 @@ class Ref(PykkaRef[Any], Generic[A]):
     def kind(self) -> str:
         """What it runs, as text."""
         own: str | None = None
-        if hasattr(
-            self.actor_class, "otpy_kind"
-        ):  # asked of otpy's own classes alone: a user's attribute runs his code
+        if hasattr(self.actor_class, "otpy_kind"):  # asked of otpy's own classes alone: a user's runs his code
             own = getattr(self.actor, "otpy_kind", None)
         return own or self.actor_class.__name__
 

@@ -1,62 +1,64 @@
 """`@call` and `@cast`: methods that are an actor's public vocabulary, named by callers as `Class.method`.
 
-At run time a decorated method is the plain function it was, marked: looking it up on its class is then as fast as Python
-can be, and inside the actor it is just a method. `Call` and `Cast` exist for the type checker.
+At run time a decorated method is the plain function it was, marked: looking it up on its class is then as fast as
+Python can be, and inside the actor it is just a method. `Call` and `Cast` exist for the type checker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 from typing import cast as typed
 
-from otpy.core.decision import NoReply, Reply, Stop
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.core.decision import NoReply, Reply, Stop
 
 __all__ = ["Call", "Cast", "call", "cast", "request_name", "vocabulary"]
 
-S = TypeVar("S", contravariant=True)
+S_contra = TypeVar("S_contra", contravariant=True)
 P = ParamSpec("P")
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 MARK = "otpy_request"
 
 
-class Call(Generic[S, P, R]):
+class Call(Generic[S_contra, P, R_co]):
     """A request with a reply, named in `ref.call(Class.method, …)`."""
 
     @overload
-    def __get__(self, instance: None, owner: type[S]) -> Call[S, P, R]: ...
+    def __get__(self, instance: None, owner: type[S_contra]) -> Call[S_contra, P, R_co]: ...
     @overload
-    def __get__(self, instance: S, owner: type[S]) -> Callable[P, R]: ...
-    def __get__(self, instance: S | None, owner: type[S]) -> Any:  # Any: the overloads say which
+    def __get__(self, instance: S_contra, owner: type[S_contra]) -> Callable[P, R_co]: ...
+    def __get__(self, instance: S_contra | None, owner: type[S_contra]) -> Any:  # Any: the overloads say which
         """For the checker only."""
 
 
-class Cast(Generic[S, P, R]):
+class Cast(Generic[S_contra, P, R_co]):
     """A request without a reply, named in `ref.cast(Class.method, …)`."""
 
     @overload
-    def __get__(self, instance: None, owner: type[S]) -> Cast[S, P, R]: ...
+    def __get__(self, instance: None, owner: type[S_contra]) -> Cast[S_contra, P, R_co]: ...
     @overload
-    def __get__(self, instance: S, owner: type[S]) -> Callable[P, R]: ...
-    def __get__(self, instance: S | None, owner: type[S]) -> Any:  # Any: the overloads say which
+    def __get__(self, instance: S_contra, owner: type[S_contra]) -> Callable[P, R_co]: ...
+    def __get__(self, instance: S_contra | None, owner: type[S_contra]) -> Any:  # Any: the overloads say which
         """For the checker only."""
 
 
-def call(function: Callable[Concatenate[S, P], R | Reply | NoReply | Stop]) -> Call[S, P, R]:
+def call(function: Callable[Concatenate[S_contra, P], R_co | Reply | NoReply | Stop]) -> Call[S_contra, P, R_co]:
     """Make a method a request with a reply: its return value, or what a `Reply` or `NoReply` decides.
 
     It runs in the actor's turn. OTP: handle_call/3 with one clause per request.
     """
     setattr(function, MARK, "call")
-    return typed("Call[S, P, R]", function)
+    return typed("Call[S_contra, P, R_co]", function)
 
 
-def cast(function: Callable[Concatenate[S, P], R]) -> Cast[S, P, R]:
+def cast(function: Callable[Concatenate[S_contra, P], R_co]) -> Cast[S_contra, P, R_co]:
     """Make a method a request without a reply; it returns None or a decision. OTP: handle_cast/2."""
     setattr(function, MARK, "cast")
-    return typed("Cast[S, P, R]", function)
+    return typed("Cast[S_contra, P, R_co]", function)
 
 
 def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[Callable[..., Any]]]:

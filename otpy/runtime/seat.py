@@ -161,12 +161,14 @@ class Slot:
 
         An interrupt may come when the lock is just taken, so outside of a pool nobody can tell whether the answer's
         wake-up is still to come: the thread takes a new lock for its next wait. A pool's threads are never interrupted,
-        and must take over the token that comes with the answer.
+        and must take over the token that comes with the answer. A seeded run's scenario is a thread of its pool, and
+        may be interrupted; it has taken the token over when it holds it.
         """
         seat = self.seat
         if seat.lock is self.lock:
             return
-        if self.claim or seat.pool is not None:
+        has_token = seat.pool is not None and seat.pool.is_seeded and bool(seat.tok)
+        if self.claim or (seat.pool is not None and not has_token):
             self.give_up()
         else:
             seat.lock = None

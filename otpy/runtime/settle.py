@@ -9,6 +9,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from otpy.runtime.seat import Slot, here
+from otpy.runtime.stacks import seats_of
 
 if TYPE_CHECKING:
     from otpy.runtime.system import System
@@ -41,8 +42,8 @@ def wait_idle(system: System, timeout: float) -> None:
 def is_idle(system: System) -> bool:
     """Whether nothing runs and nothing waits to run, in the pool and on all threads of actors."""
     before = _turns(system)
-    # Twice: whoever was seen at rest may have got a message from somebody who was looked at later. If so, the second look
-    # finds it busy, or finds that it has begun a turn since.
+    # Twice: whoever was seen at rest may have got a message from somebody who was looked at later. If so, the second
+    # look finds it busy, or finds that it has begun a turn since.
     return _is_at_rest(system) and _is_at_rest(system) and _turns(system) == before
 
 
@@ -51,7 +52,7 @@ def _is_at_rest(system: System) -> bool:
 
 
 def _turns(system: System) -> int:
-    return sum(seat.turns for seat in [*list(system.pool.workers), *(home.seat for home in list(system.threads))])
+    return sum(seat.turns for seat in seats_of(system))
 
 
 def _dump(system: System, timeout: float) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exit
-from otpy.core.spec import ChildSpec
 from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
-from otpy.runtime.actor import Actor
 from otpy.runtime.home import PLACES
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
@@ -16,6 +14,8 @@ from otpy.runtime.ref import Ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.actor import Actor
     from otpy.runtime.system import System
 
     Adapter = Callable[[Callable[..., Any]], type[Actor] | None]

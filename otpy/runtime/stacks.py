@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["frame_line", "seat_of", "stack_of"]
+__all__ = ["frame_line", "seat_of", "seats_of", "stack_of"]
 
 OWN_FILES = ("/otpy/runtime/", "/threading.py", "/otpy/places/")
+"""Files whose frames say nothing of where an actor's own code is."""
+
+
+def seats_of(system: System) -> list[Seat]:
+    """The seats of all threads that run a system's actors: the pool's, then those of one actor each."""
+    return [*list(system.pool.workers), *(home.seat for home in list(system.threads))]
 
 
 def seat_of(system: System, ref: Ref[Any]) -> Seat | None:
     """The seat of the thread that runs an actor now."""
-    seats: list[Seat] = [*system.pool.workers, *(home.seat for home in list(system.threads))]
-    return next((seat for seat in seats if seat.ref is ref), None)
+    return next((seat for seat in seats_of(system) if seat.ref is ref), None)
 
 
 def frame_line(seat: Seat) -> str | None:

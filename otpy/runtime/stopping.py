@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallExitError
-from otpy.runtime.lifecycle import kill
+from otpy.runtime.lifecycle import LAST_BREATH, kill
+from otpy.runtime.links import drop_link
 from otpy.runtime.records import children_of
+from otpy.runtime.settle import wait_idle
 from otpy.runtime.stacks import frame_line, seat_of
 
 if TYPE_CHECKING:
@@ -39,15 +42,26 @@ def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:
     """See `System.stop`."""
     now = system.clock.now if system.pool.is_seeded else time.monotonic
     deadline = now() + timeout
-    others = sorted([*system.tops.values(), *system.orphans], key=attrgetter("number"), reverse=True)
-    tops = [ref for ref in others if ref is not system.root]
-    root = [system.root] if system.root is not None else []
-    late = [ref for ref in [*tops, *root] if not _stop_one(ref, reason, max(0.0, deadline - now()))]
+    late: list[Ref[Any]] = []
+    while refs := [ref for ref in _tops(system) if ref not in late]:
+        late += [ref for ref in refs if not _stop_one(ref, reason, max(0.0, deadline - now()))]
+        with system.lock:
+            system.stopped = True  # nothing can be started any more; another look finds what had cut its links
     with system.lock:
-        system.stopped = True  # nothing can be started any more, so what is found below is all there is
+        system.stopped = True
     left = [unstopped for ref in late for unstopped in _kill_below(system, ref)]
+    if system.undead:
+        with suppress(TimeoutError):
+            wait_idle(system, LAST_BREATH)  # who was only just thrown out of its code is about to leave it
     known = {unstopped.path for unstopped in left}
     return left + [describe_late(system, zombie) for zombie in list(system.undead) if zombie.path not in known]
+
+
+def _tops(system: System) -> list[Ref[Any]]:
+    """What has no supervisor, the last started first; then the root."""
+    others = sorted([*system.tops.values(), *system.orphans], key=attrgetter("number"), reverse=True)
+    root = [system.root] if system.root is not None and system.root.reason is None else []
+    return [*(ref for ref in others if ref is not system.root), *root]
 
 
 def _stop_one(ref: Ref[Any], reason: Reason, timeout: float) -> bool:
@@ -62,9 +76,11 @@ def _stop_one(ref: Ref[Any], reason: Reason, timeout: float) -> bool:
 
 def _kill_below(system: System, ref: Ref[Any]) -> list[Unstopped]:
     """Kill an actor and all below it, from the top, so that nobody starts anything again."""
-    below = [child for child, _ in children_of(ref) if child is not None]
+    below = [child.ref for child in children_of(ref) if child.ref is not None]
     running = seat_of(system, ref) is not None and ref.current is not None
     own = [describe_late(system, ref)] if running else []
+    for child in below:
+        drop_link(ref, child)  # one that traps exits would begin to terminate now, and be late as well
     kill(ref)
     return [*own, *(late for child in reversed(below) for late in _kill_below(system, child))]
 

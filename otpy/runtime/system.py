@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.clock import Clock
+    from otpy.runtime.actor import Actor
+    from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
 
 __all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
@@ -73,14 +75,14 @@ class System(Inspection):
         self.name = name
         self.clock: Clock = clock or MonotonicClock()
         self.is_virtual = self.clock.is_virtual
-        self.random = random.Random(seed)  # noqa: S311 - for jitter and tests, no secrets
+        self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
-        self.threads: set[Any] = set()  # homes of actors with a thread of their own
+        self.threads: set[OwnHome] = set()  # homes of actors with a thread of their own
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
         self.alive = 0
@@ -193,11 +195,11 @@ class System(Inspection):
 
     def child_of(self, ref: Ref[Any], ident: str) -> Ref[Any] | None:
         """A living child, of a supervisor or of an actor that started it itself."""
-        children = getattr(ref.actor, "otpy_children", None)
-        if children is not None:
-            found: Ref[Any] | None = children().ref_of(ident)
-            if found is not None:
-                return found
+        actor: Actor | None = ref.actor
+        children = None if actor is None else actor.otpy_children()
+        found = None if children is None else children.ref_of(ident)
+        if found is not None:
+            return found
         return ref.more.spawned.get(ident) if ref.more is not None else None
 
     def path_of_top(self, ref: Ref[Any]) -> str:
@@ -214,8 +216,8 @@ class System(Inspection):
         elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
             del ref.parent.more.spawned[str(ref.id)]
         self.orphans.pop(ref, None)
-        if ref.more is not None and ref.more._spawned:  # noqa: SLF001 - reading it otherwise would make it
-            self.orphans.update(dict.fromkeys(ref.more._spawned.values()))  # noqa: SLF001
+        if ref.more is not None and ref.more.has_spawned:
+            self.orphans.update(dict.fromkeys(ref.more.spawned.values()))
 
     def report_zombie(self, ref: Ref[Any]) -> None:
         """Report a killed actor that is listed, if its code does run; else take it off the list."""

@@ -45,7 +45,7 @@ class TimeBox:
     def _run(self, render: Callable[[], str], result: list[str]) -> None:
         try:
             text = str.__str__(render())
-        except BaseException as error:  # noqa: BLE001 - foreign code may raise anything, SystemExit too
+        except BaseException as error:  # foreign code may raise anything, SystemExit too
             text = f"<raised {exception_line(error)}>"
         self._free.release()
         result.append(text)

@@ -22,6 +22,9 @@ __all__ = ["MonotonicClock", "Timer", "Timers"]
 
 log = logging.getLogger("otpy")
 
+FEW = 64
+"""Cancelled timers that may lie in the heap until they are due; making the heap anew for fewer is not worth it."""
+
 
 class MonotonicClock:
     """The clock of production: never goes back, whatever happens to the time of day."""
@@ -90,8 +93,8 @@ class Timers:
         self._heap: list[tuple[float, int, Timer]] = []
         self._numbers = count()
         self._cancelled = 0
-        # Free while there is something to look at. A lock and no Event: a `__del__` or a signal handler that sets a timer
-        # in the middle of an Event's own code would wait for itself.
+        # Free while there is something to look at. A lock and no Event: a `__del__` or a signal handler that sets a
+        # timer in the middle of an Event's own code would wait for itself.
         self._bell = take_lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -123,6 +126,11 @@ class Timers:
             self._drop_cancelled()
             return self._heap[0][0] if self._heap else None
 
+    def pending(self) -> list[Timer]:
+        """All that are set, the next one first; tests look here for what was left behind."""
+        with self.guard:
+            return [timer for _, _, timer in sorted(self._heap, key=lambda entry: entry[:2]) if timer.action is not None]
+
     def fire_due(self) -> bool:
         """Fire the first timer that is due; False when none is."""
         with self.guard:
@@ -137,7 +145,7 @@ class Timers:
     def note_cancelled(self) -> None:
         """Count a cancelled timer, with the guard held; when they are most of the heap it is made anew without them."""
         self._cancelled += 1
-        if self._cancelled > 64 and self._cancelled * 2 > len(self._heap):
+        if self._cancelled > FEW and self._cancelled * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry[2].action is not None]
             heapq.heapify(self._heap)
             self._cancelled = 0

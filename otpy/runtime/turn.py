@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["after_turn", "settle", "turn"]
 
 
-def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:
+def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:  # noqa: C901, PLR0912 - the hot loop, and one story
     """Handle messages on the thread of `seat`, in the actor's own context; `after_turn` must follow, outside of it.
 
     The last reply of a turn to a thread outside of the pool is left in `seat.late`: whoever is woken before this thread
@@ -125,9 +125,8 @@ def _defer(ref: Ref[Any], caller: Caller) -> None:
     deferred = ref.extras().deferred
     caller.deferred = True
     deferred[caller] = None
-    if (
-        not caller.claim
-    ):  # listed, then looked; an answer from another thread takes the claim, then drops it from the list
+    # Listed, then looked; an answer from another thread takes the claim, then drops it from the list.
+    if not caller.claim:
         deferred.pop(caller, None)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from otpy.events import ThreadLimitNear
 from otpy.runtime.mailbox import watch_growth
 from otpy.runtime.seat import take_lock
+from otpy.runtime.stacks import seats_of
 
 if TYPE_CHECKING:
     from otpy.runtime.pool import Worker
@@ -51,9 +52,7 @@ class Watchdog:
         """Watch the system's pool."""
         self._system = system
         self._pool = system.pool
-        self._bell = (
-            take_lock()
-        )  # free while it is to wake up; no Event, whose code a `__del__` that sends may interrupt
+        self._bell = take_lock()  # free while it is to wake up; no Event: a `__del__` that sends may interrupt its code
         self._started = False
         self._closed = False
         self._calm = 0
@@ -123,7 +122,7 @@ class Watchdog:
             elif worker.tok:
                 stuck.append(worker)
         computing = [worker for worker in stuck if self._computes(worker)]
-        # Each token that goes on may cost a thread. Those that wait inside otpy are not counted: hand-offs have no limit.
+        # Each token that goes on may cost a thread. Those that wait inside otpy do not count: hand-offs have no limit.
         detached = stuck[: max(0, self._pool.max_threads - len(busy))]
         for worker in detached:
             self._detach(worker)
@@ -177,9 +176,9 @@ class Watchdog:
         self._near = max(near, self._near) if busy >= limit * NEAR / 2 else near
 
     def _watch_growth(self) -> None:
-        """Look at the mailboxes of actors that are in one message for long; the others see to it when their turn ends."""
+        """Look at the mailboxes of actors that are in one message for long; the others do it when their turn ends."""
         self._growth_due = time.monotonic() + GROWTH_TICK
-        for seat in [*list(self._pool.workers), *(home.seat for home in list(self._system.threads))]:
+        for seat in seats_of(self._system):
             ref = seat.ref
             if ref is not None and _runs(seat):
                 watch_growth(ref)

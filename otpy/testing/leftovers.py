@@ -27,8 +27,7 @@ def _in_tables(system: SeededSystem) -> Iterator[str]:
     yield from (f"the name {name!r} is taken by {ref.path}" for name, ref in system.names.items())
     yield from (f"{path} is listed as running" for path in system.tops)
     yield from (f"{ref.path} is a zombie" for ref in sorted(system.undead, key=lambda ref: ref.number))
-    if system.has_timer:
-        yield "a timer is set"
+    yield from (f"a timer is set: {timer}" for timer in system.late_timers)
 
 
 def _of_actors(refs: list[Ref[Any]]) -> Iterator[str]:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from otpy.control.claim import NameClaim
 from otpy.control.forks import holders
+from otpy.runtime.stacks import seats_of
 from otpy.runtime.system import System, all_systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from otpy.runtime.seat import Seat
 
 __all__ = ["Before"]
 
@@ -43,7 +42,7 @@ class Before:
     def _left_threads(self) -> Iterator[str]:
         """Threads that will not end; those of a running system are no news: it is older, or has been named."""
         running = [system for system in all_systems() if _runs(system)]
-        theirs = {seat.ident for system in running for seat in _seats(system)}
+        theirs = {seat.ident for system in running for seat in seats_of(system)}
         for thread in threading.enumerate():
             is_shared = bool(running) and thread.name.startswith(SHARED)
             if thread in self._threads or not thread.name.startswith("otpy") or thread.ident in theirs or is_shared:
@@ -67,8 +66,3 @@ def _runs(system: System) -> bool:
 
 def _claims() -> list[NameClaim]:
     return [holder for holder in holders() if isinstance(holder, NameClaim)]
-
-
-def _seats(system: System) -> Iterator[Seat]:
-    yield from list(system.pool.workers)
-    yield from (home.seat for home in list(system.threads))

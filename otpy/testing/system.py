@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from otpy.events import Event, Events
@@ -16,7 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SeededSystem", "VirtualSystem"]
 
-log = logging.getLogger("otpy")
+
+OUTLIVING = ("System.report_zombie", "_kill_all")
+"""Timers of otpy's own that may outlive all actors: reports on killed ones, and the shutdown times of a supervisor that
+was killed while it waited for them."""
 
 
 class VirtualSystem(System):
@@ -42,8 +44,8 @@ class SeededSystem(VirtualSystem):
             self.events = _QuietEvents()
         self.dead: list[Ref[Any]] = []
         """All actors that have ended, in order."""
-        self.has_timer = False
-        """Whether a timer was set when the system closed, which drops them."""
+        self.late_timers: list[str] = []
+        """The timers that were set when the system closed, which drops them."""
 
     def forget(self, ref: Ref[Any]) -> None:
         """Keep an actor that ends, so that what it leaves behind is seen."""
@@ -58,13 +60,18 @@ class SeededSystem(VirtualSystem):
             ref = left.pop(0)
             if ref is not None and ref.reason is None and ref not in found:
                 found[ref] = None
-                left.extend(child for child, _ in children_of(ref))
+                left.extend(child.ref for child in children_of(ref))
         return list(found)
 
     def close(self) -> None:
         """Note what timers there are, then close."""
-        self.has_timer = self.has_timer or self.timers.next_due() is not None
+        set_now = ((_name(timer.action), timer.due) for timer in self.timers.pending())
+        self.late_timers.extend(f"{name} at {due:.3f}" for name, due in set_now if name not in OUTLIVING)
         super().close()
+
+
+def _name(action: object) -> str:
+    return str(getattr(action, "__qualname__", action))
 
 
 class _QuietEvents(Events):
@@ -73,9 +80,5 @@ class _QuietEvents(Events):
     def wants(self, kind: type[Event], level: int) -> bool:  # noqa: ARG002 - the log is not asked
         return bool(self._all) or kind in self._some
 
-    def emit(self, event: Event) -> None:
-        for handler in (*self._all, *self._some.get(type(event), ())):
-            try:
-                handler(event)
-            except Exception:
-                log.exception("a handler of events failed")
+    def _write(self, event: Event) -> None:
+        """Write nothing."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from otpy.events import ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal
@@ -71,8 +72,8 @@ class Tracer:
         self._add("the clock", "goes on to the next timer")
 
     def note_event(self, event: Event) -> None:
-        """Note an event; a handler for `Events.attach`."""
-        self._add(event, None)
+        """Note an event; a handler for `Events.attach`. On which thread a zombie runs is no matter of the seed."""
+        self._add(replace(event, thread="its thread") if isinstance(event, ZombieMade) else event, None)
 
     def steps(self) -> list[Step]:
         """What was noted, as text."""

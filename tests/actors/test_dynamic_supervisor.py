@@ -12,7 +12,7 @@ from otpy.core.reason import Killed, Normal, RestartLimit, Shutdown
 from otpy.errors import ChildNotFoundError, MaxChildrenError, SpecError, StartError
 from otpy.events import ChildStarted, ChildTerminated
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, Asker, tree
+from support.lab import BOOM, Asker, dynamic, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -23,12 +23,6 @@ DYN = otpy.DynamicSupervisor
 @pytest.fixture
 def sup(lab: Lab) -> otpy.Ref[Any]:
     return dynamic(lab)
-
-
-def dynamic(lab: Lab, start: Any = None, *args: Any, **options: Any) -> otpy.Ref[Any]:
-    ref = lab.system.start(otpy.dynamic(start, *args, **options).opts(id="dyn"))
-    lab.note_end(ref)
-    return ref
 
 
 def counts(sup: otpy.Ref[Any]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from otpy.core.reason import Killed, Shutdown
 from otpy.errors import DeadlockError
 from otpy.events import ChildUnstopped
 from otpy.testing.recorder import Recorder
+from support.lab import dynamic
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -21,12 +22,6 @@ DYN = otpy.DynamicSupervisor
 @pytest.fixture
 def sup(lab: Lab) -> otpy.Ref[Any]:
     return dynamic(lab)
-
-
-def dynamic(lab: Lab, start: Any = None, *args: Any, **options: Any) -> otpy.Ref[Any]:
-    ref = lab.system.start(otpy.dynamic(start, *args, **options).opts(id="dyn"))
-    lab.note_end(ref)
-    return ref
 
 
 def test_children_stop_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:

@@ -12,18 +12,12 @@ from otpy.core.reason import Crashed, Killed, Shutdown, TimedOut
 from otpy.errors import StartError, StartTimeoutError
 from otpy.events import ActorCrashed
 from otpy.testing.recorder import Recorder
-from support.lab import states, tree
+from support.lab import started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
 
 SUP = otpy.Supervisor
-
-
-def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
-    sup = lab.start(tree(*specs, **flags))
-    lab.trace()
-    return sup
 
 
 def at(lab: Lab, path: str) -> otpy.Ref[Any]:

@@ -11,18 +11,12 @@ from otpy.core.reason import Normal, Reason, RestartLimit, Shutdown
 from otpy.errors import SpecError, StartError
 from otpy.events import ChildTerminated, RestartLimitReached
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, short, states, tree
+from support.lab import BOOM, short, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
 
 SUP = otpy.Supervisor
-
-
-def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
-    sup = lab.start(tree(*specs, **flags))
-    lab.trace()
-    return sup
 
 
 # H. Restart intensity.

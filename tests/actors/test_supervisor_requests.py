@@ -20,18 +20,12 @@ from otpy.errors import (
 )
 from otpy.events import ChildStarted, ChildStartFailed
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, ids, states, tree
+from support.lab import BOOM, ids, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
 
 SUP = otpy.Supervisor
-
-
-def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
-    sup = lab.start(tree(*specs, **flags))
-    lab.trace()
-    return sup
 
 
 def test_start_child_adds_at_the_end_and_returns_the_ref(lab: Lab) -> None:

@@ -9,7 +9,7 @@ import pytest
 import otpy
 from otpy.core.reason import Normal, Reason, Shutdown
 from otpy.runtime.links import drop_link
-from support.lab import BOOM, Asker, ids, states, tree
+from support.lab import BOOM, Asker, ids, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 SUP = otpy.Supervisor
 
 FOUR = "abcd"
-
-
-def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
-    sup = lab.start(tree(*specs, **flags))
-    lab.trace()
-    return sup
 
 
 # E. Restart types.

@@ -11,18 +11,12 @@ from otpy.core.reason import Crashed, Exit, Killed, Normal, Reason, Shutdown
 from otpy.errors import CallExitError
 from otpy.events import ChildUnstopped, ZombieMade
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, Parent, tree
+from support.lab import BOOM, Parent, started, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
 
 SUP = otpy.Supervisor
-
-
-def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
-    sup = lab.start(tree(*specs, **flags))
-    lab.trace()
-    return sup
 
 
 def stop(lab: Lab, sup: otpy.Ref[Any]) -> None:

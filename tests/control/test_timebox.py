@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from otpy.runtime.timebox import TimeBox
 from otpy.core.text import safe_repr
+from otpy.runtime.timebox import TimeBox
 
 
 def test_a_quick_answer_is_taken() -> None:

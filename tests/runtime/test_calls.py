@@ -6,11 +6,11 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import CallExitError, CallTimeoutError, MailboxFullError, NoProcError, UnknownRequestError
 from otpy.testing import Gate, Probe
+from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualClock

@@ -6,9 +6,9 @@ import decimal
 from contextvars import ContextVar
 
 import pytest
-from support.doer import Doer, flush
 
 import otpy
+from support.doer import Doer, flush
 
 VARIABLE: ContextVar[str] = ContextVar("VARIABLE", default="unset")
 

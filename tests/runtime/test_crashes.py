@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import sqlite3
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import CallExitError
 from otpy.events import ActorCrashed, Event
-from otpy.testing import Recorder
+from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from otpy.testing import Recorder
 
 
 class Odd(BaseException):
@@ -188,8 +192,6 @@ def test_a_messages_repr_is_never_run(system: otpy.System, events: Recorder) -> 
 
 
 def test_a_thread_error_hints_at_a_thread_of_ones_own(system: otpy.System, events: Recorder) -> None:
-    import sqlite3
-
     connection = sqlite3.connect(":memory:")
     ref = system.start(Doer)
     with pytest.raises(CallExitError):
@@ -209,9 +211,6 @@ def test_deep_recursion_in_a_handler_ends_its_actor_alone(system: otpy.System) -
 
 
 def test_an_exit_reason_keeps_nothing_of_the_actor_alive(system: otpy.System) -> None:
-    import gc
-    import weakref
-
     class Big:
         pass
 
@@ -234,7 +233,7 @@ def test_many_actors_crash_at_once(system: otpy.System) -> None:
     refs = [system.start(Doer) for _ in range(100)]
     barrier = threading.Barrier(1)
     for ref in refs:
-        ref.cast(Doer.run, lambda _: barrier.wait() and None or 1 // 0)
+        ref.cast(Doer.run, lambda _: (barrier.wait() and None) or 1 // 0)
     system.wait_idle()
     assert not any(ref.is_alive() for ref in refs)
     assert system.alive == 0

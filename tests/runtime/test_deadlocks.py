@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.doer import Doer
 
 import otpy
 from otpy.errors import CallTimeoutError, DeadlockError
 from otpy.runtime.caller import Caller, deadlock
 from otpy.testing import Gate
+from support.doer import Doer
 
 
 def chain_of(ref: otpy.Ref[Doer], *path: otpy.Ref[Doer]) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def test_a_circle_beside_the_caller_is_none_of_its_own(system: otpy.System) -> N
 
 
 def test_an_edge_ends_when_the_reply_is_sent(system: otpy.System) -> None:
-    """b replies by hand and then calls back its caller, which goes on at once."""
+    """The callee replies by hand and then calls back its caller, which goes on at once."""
     a, b = system.start(Doer), system.start(Doer)
 
     def reply_then_call_back(self: Doer) -> None:
@@ -116,7 +116,7 @@ def test_an_init_that_calls_its_supervisor_is_refused(system: otpy.System) -> No
             ]
 
     system.start(Tree)
-    assert seen == [f"t/Tree/{id} t/Tree t/Tree/{id}" for id in ("inline", "timed", "own")]
+    assert seen == [f"t/Tree/{child} t/Tree t/Tree/{child}" for child in ("inline", "timed", "own")]
 
 
 def test_a_child_that_calls_its_supervisor_while_it_is_stopped_is_refused(system: otpy.System) -> None:
@@ -180,7 +180,7 @@ def test_of_two_calls_that_close_a_circle_at_once_neither_hangs(system: otpy.Sys
 
 
 def test_edges_seen_one_after_the_other_are_no_circle(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """b is answered after it was looked at, then c calls a: no moment had the whole circle, and none is reported."""
+    """One is answered after it was looked at, then another calls: no moment had the whole circle, none is reported."""
     a, b, c = (system.start(Doer) for _ in range(3))
     system.wait_idle()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.core.reason import BadReturn
 from otpy.errors import CallExitError
 from otpy.events import ActorCrashed, UnknownMessage
 from otpy.testing import Gate, Recorder
+from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualClock

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.core.reason import BadReturn
 from otpy.errors import CallExitError, NoProcError
 from otpy.testing import Gate, Probe
+from support.doer import BOOM, Doer, flush
 
 
 def test_an_actor_that_stops_is_seen_to_end_normal(system: otpy.System) -> None:
@@ -326,7 +327,7 @@ def test_a_dead_actor_cannot_be_killed_or_stopped_again(system: otpy.System) -> 
 def test_a_thousand_linked_actors_fall_like_dominoes(system: otpy.System) -> None:
     """Links pass an exit on without recursion, however long the chain."""
     refs = [system.start(Doer) for _ in range(1_000)]
-    for one, other in zip(refs, refs[1:], strict=False):
+    for one, other in pairwise(refs):
         one.call(Doer.do, lambda self, peer: self.link(peer), other)
     monitor = refs[-1].monitor()
     refs[0].exit(BOOM)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from typing import TYPE_CHECKING
 
 import pytest
-from support.doer import Doer, flush
 
 import otpy
 from otpy.errors import NoProcError, SystemStoppedError
+from support.doer import Doer, flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,8 +79,6 @@ def test_locks_that_were_held_at_the_fork_do_not_hang_the_child(system: otpy.Sys
     """The thread that would release them is not in the child."""
     ref = system.start(Doer)
     system.timers.after(60.0, int)
-    import threading
-
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:

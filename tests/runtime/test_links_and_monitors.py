@@ -6,11 +6,11 @@ import gc
 import threading
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import DeadlockError, StartError
 from otpy.testing import Gate, Probe
+from support.doer import BOOM, Doer, flush
 
 
 def test_linking_twice_is_linking_once(system: otpy.System) -> None:

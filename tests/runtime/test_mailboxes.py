@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import MailboxFullError
@@ -13,6 +12,7 @@ from otpy.events import ActorCrashed, DeadLetter, MailboxGrew
 from otpy.runtime.mailbox import describe
 from otpy.runtime.pool import BATCH
 from otpy.testing import Gate, Probe, Recorder
+from support.doer import BOOM, Doer, flush
 
 
 def test_messages_of_one_sender_keep_their_order(system: otpy.System) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import NameTakenError, NoProcError, StartError
 from otpy.events import DeadLetter
 from otpy.testing import Recorder
+from support.doer import BOOM, Doer, flush
 
 IT = otpy.name(Doer, "it")
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pykka
 import pytest
 from pykka import messages
-from support.doer import BOOM, Doer, flush
+from pykka._envelope import Envelope
 
 import otpy
 from otpy.errors import CallExitError, NoProcError
 from otpy.runtime import pykka as insides
+from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +48,7 @@ LOG: list[str] = []
 
 @pytest.fixture(autouse=True)
 def no_pykka_actor_left() -> Iterator[None]:
-    """otpy's actors never enter pykka's registry."""
+    """No otpy actor enters pykka's registry."""
     LOG.clear()
     yield
     assert pykka.ActorRegistry.get_all() == []
@@ -129,8 +131,6 @@ def test_futures_work_as_in_pykka(system: otpy.System) -> None:
 
 def test_several_threads_may_wait_for_one_future(system: otpy.System) -> None:
     """Report 130."""
-    import threading
-
     kept: list[otpy.Caller] = []
     ref = system.start(Doer)
     future = ref.ask(lambda _, caller: kept.append(caller) or otpy.NoReply(), block=False)
@@ -174,8 +174,6 @@ def test_pykkas_stop_message_stops(system: otpy.System) -> None:
 
 
 def test_envelopes_may_be_put_by_hand(system: otpy.System) -> None:
-    from pykka._envelope import Envelope
-
     ref = system.start(Doer)
     ref.actor_inbox.put(Envelope("told"))
     future: pykka.Future[Any] = pykka.ThreadingFuture()

@@ -7,11 +7,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.errors import StartError
 from otpy.testing import Gate, Probe
+from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from support.doer import BOOM, Doer, flush
 
 import otpy
 from otpy.core.reason import BadReturn
@@ -14,6 +13,7 @@ from otpy.events import ActorCrashed
 from otpy.runtime.lifecycle import begin
 from otpy.runtime.spawn import new_ref
 from otpy.testing import Gate, Probe, Recorder, VirtualClock
+from support.doer import BOOM, Doer, flush
 
 
 def test_a_start_returns_after_init(system: otpy.System) -> None:
@@ -118,7 +118,7 @@ def test_an_init_that_takes_too_long_is_killed_and_its_starter_lives(
     spec = otpy.child(Doer, deed=lambda _: gate.wait()).opts(name="slow", start_timeout=0.05, place=place)
 
     def spawn(self: Doer) -> None:
-        with pytest.raises(StartTimeoutError, match="took longer than 0.05 s"):
+        with pytest.raises(StartTimeoutError, match=r"took longer than 0\.05 s"):
             self.spawn_link(spec)
         self.log.append("lives on")
 

@@ -8,13 +8,13 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support.doer import BOOM, Doer, flush
-from support.threads import refuse_threads
 
 import otpy
 from otpy.events import ActorCrashed, DeadLetter
 from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.testing import Gate, Recorder
+from support.doer import BOOM, Doer, flush
+from support.threads import refuse_threads
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualClock

@@ -17,7 +17,7 @@ from otpy.testing.gate import Gate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Asker", "Lab", "Parent", "Worker", "ids", "short", "states", "tree"]
+__all__ = ["Asker", "Lab", "Parent", "Worker", "dynamic", "ids", "short", "started", "states", "tree"]
 
 T = TypeVar("T", bound=otpy.Supervisor)
 
@@ -229,6 +229,20 @@ def tree(*specs: otpy.ChildSpec, id: str = "top", base: type[T] = otpy.Superviso
     """The spec of a supervisor with these children: one_for_one, 5 restarts in 10 s unless flags say otherwise."""
     body = {"max_restarts": 5, "max_seconds": 10.0, **flags, "children": lambda _: list(specs)}
     return otpy.child(type(id.title(), (base,), body)).opts(id=id)
+
+
+def started(lab: Lab, *specs: otpy.ChildSpec, **flags: Any) -> otpy.Ref[Any]:
+    """The supervisor of a `tree` that is up; what its start did is out of the trace."""
+    sup = lab.start(tree(*specs, **flags))
+    lab.trace()
+    return sup
+
+
+def dynamic(lab: Lab, start: Any = None, *args: Any, **options: Any) -> otpy.Ref[Any]:
+    """A dynamic supervisor `dyn`, as `otpy.dynamic` declares it, whose end is traced."""
+    ref = lab.system.start(otpy.dynamic(start, *args, **options).opts(id="dyn"))
+    lab.note_end(ref)
+    return ref
 
 
 def short(reason: Reason) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import select
 import signal
 import subprocess
 import sys
 import textwrap
 from typing import TYPE_CHECKING, Self
+
+import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,8 +20,8 @@ PATIENCE = 20.0
 """Seconds a program may take; only a failing test waits so long."""
 
 HEAD = """
-import faulthandler, os, signal, sys, threading, time
-faulthandler.dump_traceback_later(15, exit=True)
+import faulthandler, os, pathlib, signal, sys, threading, time
+faulthandler.enable()
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run in the background
 import otpy
 def say(*words):
@@ -31,7 +34,7 @@ class Program:
 
     def __init__(self, folder: Path, source: str) -> None:
         """Start it; its control socket, if it has one, goes into `folder`."""
-        code = HEAD + f"FOLDER = {str(folder)!r}\n" + textwrap.dedent(source)
+        code = HEAD + f"FOLDER = pathlib.Path({str(folder)!r})\n" + textwrap.dedent(source)
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -52,7 +55,18 @@ class Program:
         """Send it a signal."""
         self.process.send_signal(number)
 
+    def send_until_it_speaks(self, number: signal.Signals) -> None:
+        """Send it a signal again and again: CPython overlooks one that comes as the main thread falls asleep."""
+        assert self.process.stdout is not None
+        while not select.select([self.process.stdout], [], [], 0.05)[0]:
+            self.send(number)
+
     def end(self) -> tuple[int, str, str]:
         """Wait for its end: its exit status, and the rest of what it said and complained of."""
-        said, complained = self.process.communicate(timeout=PATIENCE)
+        try:
+            said, complained = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGABRT)  # it tells where its threads are
+            said, complained = self.process.communicate(timeout=PATIENCE)
+            pytest.fail(f"it does not end\n{complained}")
         return self.process.returncode, said.strip(), complained.strip()

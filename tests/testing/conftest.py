@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
+from support.systems import quiet
 
-import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    log = logging.getLogger("otpy")
-    log.setLevel(logging.CRITICAL + 1)
-    yield
-    log.setLevel(logging.NOTSET)
+__all__ = ["quiet"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -294,7 +295,7 @@ def test_a_timer_that_stays_set_is_found() -> None:
     def scenario(system: VirtualSystem) -> None:
         system.timers.after(60.0, bool)
 
-    assert "left behind: a timer is set" in str(found(scenario, seeds=1))
+    assert "left behind: a timer is set: bool at 60.000" in str(found(scenario, seeds=1))
 
 
 def test_a_system_that_the_scenario_has_stopped_is_fine() -> None:
@@ -378,6 +379,21 @@ def test_what_is_no_exception_passes_through_with_a_note() -> None:
         explore(scenario, seeds=[42])
 
     assert caught.value.__notes__ == ["in an exploration, seed 42"]
+
+
+def test_ctrl_c_while_the_scenario_waits_ends_it_and_all_threads() -> None:
+    """The handler runs in the scenario's thread, which has given its token away."""
+
+    class Presser(otpy.GenServer):
+        @otpy.call
+        def press(self) -> object:
+            signal.raise_signal(signal.SIGINT)
+            return otpy.NoReply()
+
+    for _ in range(20):
+        with pytest.raises(KeyboardInterrupt):
+            explore(lambda system: system.start(Presser).within(None).call(Presser.press), 1)
+    explore(lambda system: system.start(Account), 3)
 
 
 def test_explorations_do_not_nest() -> None:

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 import otpy
 from otpy.errors import CallExitError, CallTimeoutError, StartError
-from otpy.testing import Gate, Probe, Recorder, explore, replay
+from otpy.testing import ExplorationError, Gate, Probe, Recorder, explore, replay
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualSystem
@@ -80,6 +81,19 @@ class Session(otpy.GenServer):
     @otpy.call
     def put_off(self) -> object:
         return otpy.NoReply()
+
+
+class Held(otpy.GenServer):
+    def init(self, gate: Gate) -> None:
+        self.gate = gate
+
+    @otpy.cast
+    def go(self) -> None:
+        self.gate.wait()
+
+    @otpy.call
+    def ping(self) -> str:
+        return "pong"
 
 
 def work(rounds: int) -> None:
@@ -172,6 +186,29 @@ def test_what_an_exploration_ran_on_used_threads_is_replayed_exactly() -> None:
     assert seen[0] == seen[2] != seen[1]
 
 
+def test_the_steps_of_a_failed_run_are_those_of_its_replay() -> None:
+    """Also when it ran late, on threads that had been used and in another order."""
+
+    def scenario(system: VirtualSystem) -> None:
+        is_ninth = system.random.getrandbits(32) == Random(9).getrandbits(32)
+        everything(system)
+        with Gate() as gate:
+            zombie = system.start(Held, gate)
+            zombie.cast(Held.go)
+            gate.reached()
+            zombie.kill()
+            assert not is_ninth
+
+    with pytest.raises(ExplorationError) as explored:
+        explore(scenario, 20)
+    with pytest.raises(ExplorationError) as replayed:
+        replay(scenario, 9)
+
+    assert explored.value.seed == 9
+    assert explored.value.steps == replayed.value.steps[-len(explored.value.steps) :]
+    assert any("ZombieMade" in step.message for step in explored.value.steps)
+
+
 SCRIPT = """
 import logging, sys
 sys.path[:0] = sys.argv[1:]
@@ -224,17 +261,7 @@ def test_steps_say_when_who_and_what() -> None:
 def test_gates_hold_actors_in_a_seeded_run_too() -> None:
     def scenario(system: VirtualSystem) -> None:
         with Gate() as gate:
-
-            class Held(otpy.GenServer):
-                @otpy.cast
-                def go(self) -> None:
-                    gate.wait()
-
-                @otpy.call
-                def ping(self) -> str:
-                    return "pong"
-
-            held, free = system.start(Held), system.start(Held)
+            held, free = system.start(Held, gate), system.start(Held, gate)
             held.cast(Held.go)
             assert gate.reached() == [held.path]
             assert free.call(Held.ping) == "pong"
