@@ -10,7 +10,9 @@ import re
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +26,14 @@ from otpy.control.server import ControlServer
 from otpy.core.exit_codes import ExitCode
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
-from otpy.errors import OtpyError, TreeFailedError
+from otpy.core.text import safe_repr
+from otpy.errors import OtpyError, SpecError, TreeFailedError
 from otpy.runtime.lifecycle import kill
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES, System
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from types import FrameType
 
     from otpy.control.rights import Rights
@@ -45,6 +47,9 @@ log = logging.getLogger("otpy")
 
 SIGNAL_GRAIN = 1.0
 """Seconds after which a signal is handled at the latest."""
+
+GRACE = 0.5
+"""Seconds after a signal in which another one is the same wish; later it ends the program at once."""
 
 SHUTDOWN = 30.0
 """Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
@@ -60,6 +65,7 @@ class Application(System):
         self._ends: SimpleQueue[Reason | None] = SimpleQueue()
         self._is_stopping = False
         self.failure: str | None = None
+        self.is_stopping = False
         self.left: list[Unstopped] = []
         self.on_too_many_zombies = self._give_up
 
@@ -93,6 +99,9 @@ class Application(System):
 
     def root_ended(self, reason: Reason) -> None:
         """The root has ended."""
+        if self.is_stopping:
+            self._ends.put(reason)
+            return  # it was told to; what did not end in time is left over, no failure
         gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
         was_late = self._is_stopping and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
         if gave_up or not (is_clean(reason) or was_late):
@@ -132,7 +141,7 @@ def run(
     on_event: Callable[[Event], None] | None = None,
     max_threads: int = MAX_THREADS,
     max_zombies: int = MAX_ZOMBIES,
-    control_directory: Path | None = None,
+    control_directory: Path | str | None = None,
 ) -> Iterator[Application]:
     """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
 
@@ -159,15 +168,16 @@ def run(
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
     check_rights(control)
+    _check_options(name, shutdown=shutdown, max_threads=max_threads, max_zombies=max_zombies)
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
     wanted = name or _snake(spec.id)
-    claim = _claim(wanted, control_directory) if control != "off" else None
+    claim = _claim(wanted, None if control_directory is None else Path(control_directory)) if control != "off" else None
     own = wanted if claim is None else claim.name
     system = Application(own, clock=clock, seed=seed, max_threads=max_threads, max_zombies=max_zombies)
     if on_event is not None:
         system.events.attach(on_event)
     rights: Rights = "off" if claim is None else control
-    server = ControlServer(system, rights=rights, directory=control_directory, claim=claim)
+    server = ControlServer(system, rights=rights, claim=claim)
     if switch_interval is not None:
         sys.setswitchinterval(switch_interval)
     atexit.register(system.stop, timeout=shutdown)
@@ -182,12 +192,25 @@ def run(
             yield system
         finally:
             atexit.unregister(system.stop)
+            system.is_stopping = True
             system.left = system.stop(timeout=shutdown)
             server.close()
             for unstopped in system.left:
                 log.error("%s", unstopped)
     if system.failure is not None:
         raise TreeFailedError(system.name, system.failure)
+
+
+def _check_options(name: object, **numbers: object) -> None:
+    """Refuse options that cannot work, before anything starts."""
+    if name is not None and (not isinstance(name, str) or not name):
+        raise SpecError("run", f"name={safe_repr(name)}: a text, or None for the tree's own name")
+    for option, value in numbers.items():
+        whole = option != "shutdown"
+        good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not good or not value >= whole:  # type: ignore[operator]  # it is a number by now
+            wanted = "a whole number > 0" if whole else "seconds >= 0"
+            raise SpecError("run", f"{option}={safe_repr(value)}: {wanted}")
 
 
 def _claim(name: str, directory: Path | None) -> NameClaim | None:
@@ -218,13 +241,15 @@ def _signals(system: Application, shutdown: float) -> Iterator[None]:
         yield
         return
     before: dict[int, Any] = {}
-    seen: list[int] = []
+    seen: list[float] = []
 
     def on_signal(number: int, _: FrameType | None) -> None:
+        if seen and time.monotonic() - seen[0] < GRACE:
+            return  # some senders signal the process and its group, which is no second wish
         if seen or os.getpid() != owner:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        seen.append(number)
+        seen.append(time.monotonic())
         system.request_stop()
         system.timers.after(shutdown, system.end_start)
 

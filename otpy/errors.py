@@ -4,6 +4,7 @@ OtpyError
 ├── SpecError (ValueError)            a child spec or a supervisor's flags cannot be used
 │   └── UnknownOptionError            a misspelt option
 ├── StartError                        an actor did not start
+│   ├── TreeSpecError (SpecError)     a tree's declaration cannot be used
 │   ├── StartTimeoutError (TimeoutError)
 │   ├── NameTakenError                the name or id has a living holder
 │   └── IgnoredError                  its init said `Ignore`
@@ -29,10 +30,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otpy.core.reason import NoProc
+from otpy.core.text import safe_repr, visible_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from otpy.core.reason import Reason
+    from otpy.core.reason import BadSpec, Reason
 
 __all__ = [
     "ActorExit",
@@ -55,6 +59,7 @@ __all__ = [
     "SystemStoppedError",
     "ThreadLimitError",
     "TreeFailedError",
+    "TreeSpecError",
     "UnknownOptionError",
     "UnknownRequestError",
 ]
@@ -62,6 +67,10 @@ __all__ = [
 
 class OtpyError(Exception):
     """Everything otpy raises to a caller."""
+
+    def __init__(self, text: str = "") -> None:
+        """Say it in text that is safe to print: no escape sequence of a foreign name gets through."""
+        super().__init__(visible_lines(text))
 
 
 class ActorExit(BaseException):
@@ -104,6 +113,17 @@ class StartError(OtpyError):
         """Name the actor and why it did not start."""
         super().__init__(text or f"{path} did not start: {reason}")
         self.path = path
+        self.reason = reason
+
+
+class TreeSpecError(StartError, SpecError):
+    """A tree did not start, for its declaration cannot be used; found before any of it was started."""
+
+    def __init__(self, path: str, reason: BadSpec) -> None:
+        """Name the tree, and the child and the mend that the reason tells."""
+        OtpyError.__init__(self, f"{path} did not start: {reason}")
+        self.path = reason.path
+        self.problem = reason.problem
         self.reason = reason
 
 
@@ -155,6 +175,12 @@ class CallExitError(CallError):
 class NoProcError(CallExitError):
     """There was no such actor when the call was made. OTP: `noproc`."""
 
+    def __init__(self, target: str, request: str, reason: Reason) -> None:
+        """Carry the exit reason of one that had ended before; a plain `NoProc` when nobody was there."""
+        problem = "nobody is there" if isinstance(reason, NoProc) else f"it had ended before the call ({reason})"
+        CallError.__init__(self, target, request, problem)
+        self.reason = reason
+
 
 class DeadlockError(CallError):
     """A call to oneself or a circle of calls that could never end; raised at once. OTP: `calling_self`."""
@@ -187,7 +213,7 @@ class ChildNotFoundError(OtpyError, LookupError):
 
     def __init__(self, path: str, child_id: object, hint: str) -> None:
         """Name the child that was asked for and those that exist."""
-        super().__init__(f"{path} has no child {child_id!r}: {hint}")
+        super().__init__(f"{path} has no child {safe_repr(child_id)}: {hint}")
         self.child_id = child_id
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
@@ -94,3 +95,15 @@ def _entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) ->
         if below:
             cls.check_declared(where, spec, names)  # type: ignore[attr-defined]  # all supervisors have it
     return Entry(spec, cls)
+
+
+SETTINGS = ("auto_shutdown", "children", "max_children", "max_restarts", "max_seconds", "strategy")
+
+
+def check_words(path: str, cls: type, base: type) -> None:
+    """Refuse what a subclass calls nearly as a setting is called: nobody would ever read it. Raises SpecError."""
+    words = [word for own in cls.__mro__ if not issubclass(base, own) for word in vars(own)]
+    for word in words:
+        near = get_close_matches(word, SETTINGS, n=1, cutoff=0.85)
+        if near and word not in SETTINGS and not hasattr(base, word):
+            raise SpecError(path, f"{cls.__name__} has {word!r}, which is no setting: did you mean {near[0]!r}?")

@@ -47,13 +47,13 @@ class Wait:
     def __init__(self, first: Ref[Any] | None = None) -> None:
         """Name the one on whom it depends, or `add` several."""
         self.first = first
-        self.left: set[Ref[Any]] = _NOBODY
+        self.left: dict[Ref[Any], None] = _NOBODY
 
     def add(self, ref: Ref[Any]) -> None:
         """Wait for one more to end; the flow takes it out of `left` when it has."""
         if self.left is _NOBODY:
-            self.left = set()
-        self.left.add(ref)
+            self.left = {}  # no set: they are told and looked at in this order, the same in each run
+        self.left[ref] = None
         self.first = ref
 
     @property
@@ -66,7 +66,7 @@ class Wait:
         """No thread waits here."""
 
 
-_NOBODY: set[Any] = set()
+_NOBODY: dict[Any, None] = {}
 Flow = Generator[Wait, Any, R]
 
 
@@ -106,13 +106,13 @@ class Flowing(Actor):
         self._job = job
         try:
             outcome = function(self, *args, **kwargs)
-        except TypeError as error:  # wrong arguments: nothing has been done yet
+        except OtpyError as error:
+            return self._refuse(caller, error)
+        except Exception as error:  # wrong arguments, or one whose own code fails: nothing has been done yet
             if caller is None:
                 raise
             caller.refuse(error.with_traceback(None))
             return NoReply()
-        except OtpyError as error:
-            return self._refuse(caller, error)
         if outcome.__class__ is not GeneratorType:
             return outcome
         self._flow = outcome

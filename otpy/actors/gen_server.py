@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Stop
@@ -21,6 +22,14 @@ class GenServer(Actor):
     An exception that leaves any of them ends the actor, also during a call, whose caller then gets a CallExitError.
     OTP: https://www.erlang.org/doc/apps/stdlib/gen_server.html.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse an `__init__` that wants arguments: they go to `init`, which runs inside the actor."""
+        super().__init_subclass__(**kwargs)
+        wanted = [p for p in list(inspect.signature(cls.__init__).parameters.values())[1:] if _must_be_given(p)]
+        if cls._own_init and wanted:
+            text = f"{cls.__name__}.__init__ wants {wanted[0].name!r}: take arguments in init, which runs at each start"
+            raise TypeError(text)
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Run a subclass's own `__init__`, without arguments, then `init`."""
@@ -80,3 +89,8 @@ class GenServer(Actor):
             return Stop(Normal(), None)
         assert caller is not None  # noqa: S101 - requests have a caller
         return self.handle_call(message, caller)
+
+
+def _must_be_given(parameter: inspect.Parameter) -> bool:
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in kinds

@@ -7,13 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.children import ChildTable, Entry
+from otpy.actors.declared import check_words
 from otpy.actors.flow import Flow, Wait, deliver_answer
 from otpy.actors.stopping import Stopping
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
 from otpy.core.intensity import Window, admit
-from otpy.core.reason import BadReturn, Crashed, Reason, RestartLimit
+from otpy.core.reason import BadReturn, BadSpec, Reason, RestartLimit
 from otpy.core.suggest import did_you_mean
-from otpy.core.text import safe_repr
+from otpy.core.text import safe_repr, safe_str
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
 from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
 from otpy.runtime.lifecycle import begin, begin_inline, expire_start
@@ -73,7 +74,9 @@ class Keeper(Stopping):
             self.check_flags(self._path)
             return self.start_children_in_order()
         except SpecError as error:
-            return Fail(Crashed.of(error))  # a mistake in a declaration is no crash: only its starter hears of it
+            return Fail(
+                BadSpec(error.path, error.problem)
+            )  # a mistake in a declaration is no crash: only its starter hears of it
 
     def start_children_in_order(self) -> object:
         """Start what is declared; a dynamic supervisor declares nothing."""
@@ -94,6 +97,7 @@ class Keeper(Stopping):
 
     def check_flags(self, path: str) -> None:
         """Refuse flags that cannot work, before anything starts. Raises SpecError."""
+        check_words(path, type(self), Keeper)
         if type(self.max_restarts) is not int or self.max_restarts < 0:
             raise SpecError(path, f"max_restarts={self.max_restarts!r}: a whole number >= 0")
         window = self.max_seconds
@@ -116,7 +120,7 @@ class Keeper(Stopping):
         if entry is None:
             known = [str(ident) for ident in list(self._table.by_id)[:50]]
             raise ChildNotFoundError(
-                self._path, child_id, did_you_mean(str(child_id), known) if known else "it has none"
+                self._path, child_id, did_you_mean(safe_str(child_id), known) if known else "it has none"
             )
         return entry
 

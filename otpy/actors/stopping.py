@@ -71,7 +71,7 @@ class Stopping(Flowing):
             kill(ref)
         if ref.reason is None:  # looked at once: it may end at any moment
             return False
-        wait.left.discard(ref)
+        wait.left.pop(ref, None)
         return True
 
     def _until_ended(self, wait: Wait, late: dict[float, list[Ref[Any]]]) -> Flow[None]:
@@ -125,7 +125,7 @@ class Stopping(Flowing):
         wait = self._stops.pop(down.monitor, None)
         if wait is None:
             return self.on_info(down)
-        wait.left.discard(down.target)
+        wait.left.pop(down.target, None)  # type: ignore[call-overload]  # these monitors watch refs
         return self.answer(wait, None) if not wait.left else None
 
 

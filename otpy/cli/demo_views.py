@@ -155,7 +155,10 @@ def _row(title: str, count: Count, seconds: float) -> list[Text]:
 
 def _verdict(crashes: Mapping[str, int], *, is_equal: bool) -> Text:
     if not is_equal:
-        return Text("The totals differ, although no file changed: this is a fault of otpy.", style="red")
+        return Text(
+            "The totals differ, although no file changed: somebody restarted a part of the demo, or otpy has a fault.",
+            style="red",
+        )
     if not crashes:
         return Text("The totals are equal.", style="green")
     each = ", ".join(f"{_spaced(crashes[how])} {visible(how)}" for how in sorted(crashes, key=_moment))

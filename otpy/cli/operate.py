@@ -39,7 +39,7 @@ def stop(reach: Reach, path: str, within: float) -> None:
     """Stop one actor, such as shop/feed, and keep its specification; or, by its name alone, a whole program."""
     if "/" in path:
         _carry_out(reach, "stop", path, within)
-        click.echo(f"{visible(path)} is stopped; otpy restart {visible(path)} starts it again")
+        click.echo(f"{visible(path)} is stopped; unless it was temporary or dynamic, otpy restart starts it again")
         return
     with reach.connect(path) as client:
         client.ask("stop_system")

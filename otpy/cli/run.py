@@ -14,8 +14,8 @@ from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import directory_option
 from otpy.control.rights import Rights
 from otpy.core.suggest import did_you_mean
-from otpy.core.text import exception_line
-from otpy.errors import OtpyError
+from otpy.core.text import exception_line, type_name
+from otpy.errors import OtpyError, SpecError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -90,7 +90,23 @@ def load(target: str) -> Any:  # whatever a module holds; what runs it says whet
             hint = did_you_mean(part, [word for word in dir(found) if not word.startswith("_")])
             raise CommandUsageError(f"{module_name} has no {name!r}: {hint}")
         found = getattr(found, part)
+    _check_runs(target, found)
     return found
+
+
+def _check_runs(target: str, found: object) -> None:
+    """Refuse what is no tree, actor or function."""
+    from otpy.core.spec import ChildSpec  # noqa: PLC0415 - as in `run`
+    from otpy.runtime.spawn import actor_class  # noqa: PLC0415
+
+    if isinstance(found, ChildSpec):
+        return
+    if not callable(found):
+        raise CommandUsageError(f"{target} is no tree, but {type_name(type(found))}")
+    try:
+        actor_class(target, found)
+    except SpecError as error:
+        raise CommandUsageError(f"{target}: {error.problem}") from error
 
 
 def _imported(name: str) -> ModuleType:

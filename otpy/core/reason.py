@@ -6,7 +6,9 @@ A reason holds text only, never a live traceback, which would keep the dead inca
 from __future__ import annotations
 
 import linecache
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.core.text import safe_repr, safe_str
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadReturn",
+    "BadSpec",
     "Crashed",
     "Exit",
     "FailedChild",
@@ -125,6 +128,19 @@ class FailedChild:
 
 
 @dataclass(frozen=True, slots=True)
+class BadSpec(Reason):
+    """A tree's declaration cannot be used; nothing of it was started. OTP: `{start_spec, Error}`."""
+
+    path: str
+    """The child's, or the supervisor's."""
+    problem: str
+    """What was found, and the mend."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
 class BadReturn(Reason):
     """A callback returned what it may not. OTP: `{bad_return_value, Value}`."""
 
@@ -201,7 +217,7 @@ def _frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
     frames: list[Frame] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not code.co_filename.endswith(_OWN_FRAMES):
+        if frames or not _is_own(code.co_filename):
             frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     return tuple(frames[-MAX_FRAMES:])
@@ -213,5 +229,10 @@ _CONTEXT = BaseException.__dict__["__context__"].__get__
 _IS_SUPPRESSED = BaseException.__dict__["__suppress_context__"].__get__
 _TRACEBACK = BaseException.__dict__["__traceback__"].__get__
 
-# The runtime's own frames stand above every handler and would only hide it.
-_OWN_FRAMES = ("otpy/runtime/turn.py", "otpy/runtime/lifecycle.py")
+# otpy's own frames stand above every handler and would only hide it; the demo is a user's program.
+_OWN = str(Path(__file__).parents[1]) + os.sep
+_DEMO = os.path.join(_OWN, "demo", "")  # noqa: PTH118 - compared as text, for each frame of each crash
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(_OWN) and not file.startswith(_DEMO)

@@ -20,6 +20,7 @@ from typing import (
 )
 
 from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr, safe_str
 from otpy.errors import SpecError, UnknownOptionError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def check_specs(
     for spec in specs:
         check_spec(path, spec, auto_shutdown=auto_shutdown)
         if spec.id in seen:
-            raise SpecError(f"{path}/{spec.id}", "two children have this id; give one of them .opts(id=…)")
+            raise SpecError(f"{path}/{safe_str(spec.id)}", "two children have this id; give one of them .opts(id=…)")
         seen.add(spec.id)
     return list(specs)
 
@@ -200,16 +201,20 @@ def check_spec(path: str, spec: object, *, auto_shutdown: AutoShutdown = "never"
     if not isinstance(spec, ChildSpec):
         raise SpecError(path, f"expected a child spec, got {_what(spec)}; write otpy.child(…)")
     if not isinstance(spec.id, str) or not spec.id or "/" in spec.id:
-        raise SpecError(f"{path}/{spec.id}", "an id is a text without '/' (ids joined by '/' make the path)")
+        raise SpecError(f"{path}/{safe_str(spec.id)}", "an id is a text without '/' (ids joined by '/' make the path)")
     if not callable(spec.start):
         mend = "give the class itself, with its init arguments after it"
         raise SpecError(
-            f"{path}/{spec.id}", f"start must be an actor class or a function, got {_what(spec.start)}; {mend}"
+            f"{path}/{safe_str(spec.id)}",
+            f"start must be an actor class or a function, got {_what(spec.start)}; {mend}",
         )
     if spec.name is not None and (not isinstance(spec.name, str) or not spec.name):
-        raise SpecError(f"{path}/{spec.id}", f"name={spec.name!r}: a text, or what otpy.name(Class, text) returns")
+        raise SpecError(
+            f"{path}/{safe_str(spec.id)}",
+            f"name={safe_repr(spec.name)}: a text, or what otpy.name(Class, text) returns",
+        )
     if spec.options is not DEFAULT:
-        _check_options(f"{path}/{spec.id}", spec.options, auto_shutdown)
+        _check_options(f"{path}/{safe_str(spec.id)}", spec.options, auto_shutdown)
     return spec
 
 
@@ -231,31 +236,38 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
         value = getattr(options, option)
         if value not in choices:
             words = [choice for choice in choices if choice is not None]
-            raise SpecError(where, f"{option}={value!r}: {did_you_mean(str(value), words)}")
+            raise SpecError(where, f"{option}={safe_repr(value)}: {did_you_mean(safe_str(value), words)}")
     _check_times(where, options)
     _check_queue(where, options)
     if not isinstance(options.significant, bool):
-        raise SpecError(where, f"significant={options.significant!r}: True or False")
+        raise SpecError(where, f"significant={safe_repr(options.significant)}: True or False")
     if options.significant and (options.restart == "permanent" or auto_shutdown == "never"):
         mend = "a significant child is transient or temporary, under a supervisor whose auto_shutdown is not 'never'"
-        raise SpecError(where, f"significant=True with restart={options.restart!r}, {auto_shutdown=}: {mend}")
+        raise SpecError(where, f"significant=True with restart={safe_repr(options.restart)}, {auto_shutdown=}: {mend}")
 
 
 def _check_times(where: str, options: Options) -> None:
     shutdown, timeout = options.shutdown, options.start_timeout
     if shutdown is not None and shutdown != BRUTAL_KILL and not (_is_number(shutdown) and shutdown >= 0):
-        raise SpecError(where, f"shutdown={shutdown!r}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
+        raise SpecError(where, f"shutdown={safe_repr(shutdown)}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
     if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
-        raise SpecError(where, f"start_timeout={timeout!r}: seconds > 0, or None to wait for ever")
+        raise SpecError(where, f"start_timeout={safe_repr(timeout)}: seconds > 0, or None to wait for ever")
 
 
 def _check_queue(where: str, options: Options) -> None:
     limit = options.max_queue
     if limit is not None and not (type(limit) is int and limit > 0):
-        raise SpecError(where, f"max_queue={limit!r}: a whole number > 0, or None for no limit")
+        raise SpecError(where, f"max_queue={safe_repr(limit)}: a whole number > 0, or None for no limit")
     if limit is None and options.overflow != "drop_new":
-        raise SpecError(where, f"overflow={options.overflow!r} without max_queue: without limit it never overflows")
+        raise SpecError(
+            where, f"overflow={safe_repr(options.overflow)} without max_queue: without limit it never overflows"
+        )
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return float(value) == value  # not so for nan
+    except OverflowError:
+        return False

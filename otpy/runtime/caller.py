@@ -99,14 +99,20 @@ class Caller(Slot):
         self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
+        if self.deferred and self.claim:
+            self.target.extras().deferred.pop(self, None)
         try:
             self.claim.pop()
+            self.error = error
+            self.wake()
         except IndexError:
             return
-        if self.deferred:
-            self.target.extras().deferred.pop(self, None)
-        self.error = error
-        self.wake()
+        except BaseException:  # as in `resolve`
+            if self.seat.pool is not None:
+                self.seat.pool.hurt.append(self)
+            elif not self.claim and self.lock.locked():
+                self.lock.release()
+            raise
 
 
 class FutureCaller(Caller):
@@ -179,13 +185,15 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
         if tok:
             try:
                 tok.pop()
-            except IndexError:
-                pass
-            else:
                 home = ref.home
                 home.queue.append(ref)
                 if home.free:
                     home.engage()
+            except IndexError:
+                pass
+            except BaseException:
+                system.pool.hurt.append(ref)
+                raise
         elif ref.reason is not None:
             bury(ref)
         if pool is not None:

@@ -11,9 +11,21 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
-from otpy.core.reason import BadReturn, Crashed, Exit, Killed, NoProc, Normal, Reason, Shutdown, TimedOut, is_clean
+from otpy.core.reason import (
+    BadReturn,
+    BadSpec,
+    Crashed,
+    Exit,
+    Killed,
+    NoProc,
+    Normal,
+    Reason,
+    Shutdown,
+    TimedOut,
+    is_clean,
+)
 from otpy.core.text import safe_repr
-from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError
+from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError, TreeSpecError
 from otpy.events import ActorCrashed
 from otpy.runtime.hints import hint_for
 from otpy.runtime.links import ExitSignal, drop_link, linked
@@ -134,7 +146,7 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
         case Stop(reason=reason):
             return fail_start(ref, reason)
         case Fail(reason=reason):
-            return _undo_start(ref, Normal(), StartError(ref.path, reason))
+            return _undo_start(ref, Normal(), _start_error(ref, reason))
         case _ if result is PENDING:
             return PENDING
     return fail_start(ref, BadReturn(safe_repr(result)))
@@ -172,6 +184,10 @@ def started_by(ref: Ref[Any]) -> Callable[[object], object]:
 
 def _nobody(_: object) -> None:
     """Nobody waits for this start."""
+
+
+def _start_error(ref: Ref[Any], reason: Reason) -> StartError:
+    return TreeSpecError(ref.path, reason) if isinstance(reason, BadSpec) else StartError(ref.path, reason)
 
 
 def fail_start(ref: Ref[Any], reason: Reason) -> StartError:

@@ -65,9 +65,12 @@ def put(ref: Ref[Any], message: Message) -> None:
     if tok:
         try:
             tok.pop()
+            ready(ref)
         except IndexError:
             return
-        ready(ref)
+        except BaseException:
+            ref.system.pool.hurt.append(ref)
+            raise
     elif ref.reason is not None:  # append, then look at `reason`; a death sets `reason`, then empties the mailbox
         bury(ref)
 
@@ -108,9 +111,12 @@ def rest_again(ref: Ref[Any]) -> None:
     if (ref.mailbox or ref.alert) and ref.has_work():
         try:
             ref.tok.pop()
+            ready(ref)
         except IndexError:
             return
-        ready(ref)
+        except BaseException:
+            ref.system.pool.hurt.append(ref)
+            raise
 
 
 def poke(ref: Ref[Any], item: Callable[[Ref[Any]], None]) -> None:
@@ -124,9 +130,12 @@ def poke(ref: Ref[Any], item: Callable[[Ref[Any]], None]) -> None:
     ref.alert = True  # append, then alert; a turn clears it, then reads the lane
     try:
         ref.tok.pop()
+        ready(ref)
     except IndexError:
         return  # it is queued or running, and will look
-    ready(ref)
+    except BaseException:
+        ref.system.pool.hurt.append(ref)
+        raise
 
 
 def open_mailbox(ref: Ref[Any]) -> deque[Message]:

@@ -15,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
 from otpy.errors import ThreadLimitError
@@ -24,12 +24,13 @@ from otpy.runtime.lifecycle import finish
 from otpy.runtime.mailbox import rest_again
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Seat, Slot
+from otpy.runtime.stacks import seat_of
 from otpy.runtime.turn import after_turn, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.runtime.home import RunQueue
+    from otpy.runtime.home import Home, RunQueue
 
 __all__ = ["Pool", "Worker"]
 
@@ -77,6 +78,9 @@ class Pool:
         self.idle_watchers: list[Callable[[], None]] = []
         self.drivers: list[Slot] = []  # seeded runs: who gets the token when nothing is left to run
         self.on_busy: Callable[[], None] | None = None  # wakes the watchdog; set only while it sleeps
+        # Whom an interrupt or a RecursionError cut off in the middle of being woken: the watchdog mends it. To append
+        # is all that can be done there without a further call.
+        self.hurt: deque[Ref[Any] | Slot] = deque()
         self.closed = False
         self._lock = threading.RLock()  # guards `workers` and thread numbers; RLock: a `__del__` may send
         self._numbers = 0
@@ -309,6 +313,46 @@ class Pool:
         """CPU time of a worker's thread; None where the platform cannot tell, or when it has ended."""
         with self._lock:  # to ask for the clock of a thread that has ended may crash the process
             return None if worker.gone else _cpu_seconds(worker.ident)
+
+    def mend(self, settle: Callable[[], None]) -> None:
+        """Put right what an interrupt may have left: an actor that nobody queued, a token that nobody holds.
+
+        `settle` waits long enough for any other thread to be done with its own few steps; what looks lost before and
+        after it is lost.
+        """
+        hurt = [self.hurt.popleft() for _ in range(len(self.hurt))]
+        lost = [item for item in hurt if self._is_lost(item)]
+        holders, tokens = self._lost_holders(), self._tokens()
+        settle()
+        for worker in set(holders) & set(self._lost_holders()):
+            worker.tok.clear()
+            self.parked.append(worker)
+        for item in lost:
+            if self._is_lost(item):
+                home = item.home if isinstance(item, Ref) else self
+                home.queue.append(item)
+                if home.free:
+                    home.engage()
+        for _ in range(self.limit - max(tokens, self._tokens()) + len(holders)):
+            self.put_back()
+        if self.queue and self.free:
+            self.engage()
+
+    def _is_lost(self, item: Ref[Any] | Slot) -> bool:
+        home: Home = item.home if isinstance(item, Ref) else self
+        if item in home.queue:  # type: ignore[operator]  # it can be searched; nobody needs it elsewhere
+            return False
+        if isinstance(item, Slot):
+            return not item.claim and item.seat.waiting and not item.seat.tok
+        return item.reason is None and not item.tok and seat_of(item.system, item) is None
+
+    def _lost_holders(self) -> list[Worker]:
+        resting = list(self.free)
+        # Who wakes one says so in `waiting` before; so it waits, and nobody knows of it any more.
+        return [w for w in list(self.workers) if w.tok and w.waiting and w.ref is None and w not in resting]
+
+    def _tokens(self) -> int:
+        return sum(len(worker.tok) for worker in list(self.workers)) + list(self.free).count(None)
 
     def notice_idle(self) -> None:
         """Tell those who wait for rest to look again."""

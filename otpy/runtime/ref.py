@@ -124,12 +124,15 @@ class Ref(PykkaRef[Any], Generic[A]):
         if tok:
             try:
                 tok.pop()
+                home = self.home
+                home.queue.append(self)
+                if home.free:
+                    home.engage()
             except IndexError:
                 return
-            home = self.home
-            home.queue.append(self)
-            if home.free:
-                home.engage()
+            except BaseException:
+                self.system.pool.hurt.append(self)
+                raise
         elif self.reason is not None:
             bury(self)
 
@@ -236,7 +239,10 @@ class Ref(PykkaRef[Any], Generic[A]):
 
     def traps_exit(self) -> bool:
         """Whether exit signals reach it as messages."""
-        return self.actor is not None and bool(self.actor.trap_exit)
+        try:
+            return self.actor is not None and bool(self.actor.trap_exit)
+        except BaseException:
+            return False
 
     def has_work(self) -> bool:
         """Whether its next turn would find something to do."""

@@ -6,6 +6,7 @@ Python can be, and inside the actor it is just a method. `Call` and `Cast` exist
 
 from __future__ import annotations
 
+import inspect
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 from typing import cast as typed
@@ -51,14 +52,23 @@ def call(function: Callable[Concatenate[S_contra, P], R_co | Reply | NoReply | S
 
     It runs in the actor's turn. OTP: handle_call/3 with one clause per request.
     """
+    _refuse_async(function)
     setattr(function, MARK, "call")
     return typed("Call[S_contra, P, R_co]", function)
 
 
 def cast(function: Callable[Concatenate[S_contra, P], R_co]) -> Cast[S_contra, P, R_co]:
     """Make a method a request without a reply; it returns None or a decision. OTP: handle_cast/2."""
+    _refuse_async(function)
     setattr(function, MARK, "cast")
     return typed("Cast[S_contra, P, R_co]", function)
+
+
+def _refuse_async(function: Callable[..., object]) -> None:
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        name = request_name(function)
+        text = f"{name} is async: handlers are plain functions; a coroutine function can be a child of its own"
+        raise TypeError(text)
 
 
 def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[Callable[..., Any]]]:

@@ -27,6 +27,10 @@ def take_lock() -> threading.Lock:
     return lock
 
 
+WAKE_UP = 2.0
+"""Seconds that may pass between an answer and its wake-up; a busy interpreter needs some of them."""
+
+
 class Seat:
     """One per thread that ever talks to otpy; only its own thread writes `ref`, `lock`.
 
@@ -101,10 +105,16 @@ class Slot:
         """Give the answer, from any thread; False when it was decided before."""
         try:
             self.claim.pop()
+            self.value = value
+            self.wake()
         except IndexError:
             return False
-        self.value = value
-        self.wake()
+        except BaseException:  # an interrupt, or a RecursionError: no further Python call can be made here
+            if self.seat.pool is not None:
+                self.seat.pool.hurt.append(self)
+            elif not self.claim and self.lock.locked():
+                self.lock.release()
+            raise
         return True
 
     def wake(self) -> None:
@@ -149,9 +159,13 @@ class Slot:
         try:
             self.claim.pop()
         except IndexError:
-            self.lock.acquire()
-            seat.lock = self.lock
-            return False
+            # Whoever took the claim is about to release the lock, unless something cut it off in between.
+            if self.lock.acquire(timeout=WAKE_UP):
+                seat.lock = self.lock
+                return False
+            seat.lock = None  # the next wait takes a new one
+            seat.waiting = False
+            return True
         seat.waiting = False
         seat.lock = self.lock
         return True

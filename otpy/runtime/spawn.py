@@ -60,6 +60,9 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     options = spec.options
     place = options.place or cls.place
+    ref.started_at = system.clock.now()
+    if options.max_queue is not None:  # before anybody can find it by its name
+        ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
     with system.lock:
         if system.stopped:
             text = f"system {system.name} has stopped and takes no new actors"
@@ -77,9 +80,6 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         if parent is not None:
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
-    ref.started_at = system.clock.now()
     if place != "pool":
         ref.home = PLACES[place](system, ref)
-    if options.max_queue is not None:
-        ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
     return ref

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.reason import Exit, Reason, Shutdown
 from otpy.core.spec import ChildSpec, Name, check_spec, child
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
 
 A = TypeVar("A")
+P = ParamSpec("P")
 
 FEW = 100
 """Siblings among whom a free id is looked for one by one."""
@@ -99,7 +100,13 @@ class System(Inspection):
             attach(self)
         _SYSTEMS.add(self)
 
-    def start(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
+    @overload
+    def start(self, start: ChildSpec, /) -> Ref[Any]: ...
+    @overload
+    def start(self, start: type[A], /, *args: Any, **kwargs: Any) -> Ref[A]: ...
+    @overload
+    def start(self, start: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Ref[Any]: ...
+    def start(self, start: Callable[..., Any] | ChildSpec, /, *args: Any, **kwargs: Any) -> Ref[Any]:
         """Start an actor without a supervisor, from any thread; returns after its `init`.
 
         Raises:
@@ -110,6 +117,11 @@ class System(Inspection):
     def start_root(self, spec: ChildSpec) -> Ref[Any]:
         """Start the actor whose path is the system's name; the rest of the tree is below it."""
         return self._start(None, spec, (), {}, root=True)
+
+    def _beside(self, *, root: bool) -> dict[str, Any]:
+        """What stands below the root already: an actor without a supervisor shares the first part of its path."""
+        table = None if root or self.root is None or self.root.actor is None else self.root.actor.otpy_children()
+        return {} if table is None else {str(ident): None for ident in table.by_id.copy()}
 
     def start_linked(
         self, parent: Ref[Any], start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -134,7 +146,7 @@ class System(Inspection):
         cls = actor_class(f"{above}/{spec.id}", spec.start)
         siblings = self.tops if parent is None else parent.extras().spawned
         with self.lock:
-            ident = _free_id(spec.id, siblings)
+            ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))
             ref = new_ref(self, cls, spec, ident, parent)
             siblings[ident] = ref
             if root:

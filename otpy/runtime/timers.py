@@ -129,7 +129,8 @@ class Timers:
     def pending(self) -> list[Timer]:
         """All that are set, the next one first; tests look here for what was left behind."""
         with self.guard:
-            return [timer for _, _, timer in sorted(self._heap, key=lambda entry: entry[:2]) if timer.action is not None]
+            entries = sorted(self._heap, key=lambda entry: entry[:2])
+            return [timer for _, _, timer in entries if timer.action is not None]
 
     def fire_due(self) -> bool:
         """Fire the first timer that is due; False when none is."""

@@ -41,6 +41,8 @@ NEAR = 0.8
 """The share of `max_threads` at which an event says that it is near."""
 GROWTH_TICK = 1.0
 """Seconds between two looks at the mailboxes of actors that are in one message for long."""
+HURT_TICK = 0.25
+"""Between two looks in its sleep for what an interrupt left; nobody could have called it."""
 CPU_SHARE = 0.2
 """A thread that used more of the last tick than this computes; one that used less is blocked."""
 
@@ -89,7 +91,11 @@ class Watchdog:
         tick = TICK
         while not self._closed:
             time.sleep(tick)
-            busy = [worker for worker in list(self._pool.workers) if worker.ref is not None and not worker.waiting]
+            if self._pool.hurt:
+                self._pool.mend(lambda: time.sleep(TICK))
+            in_turn = [worker for worker in list(self._pool.workers) if worker.ref is not None]
+            busy = [worker for worker in in_turn if not worker.waiting]
+            self._note_waiting(in_turn)
             quiet = 0 if busy or self._pool.queue or self._system.timers.is_stranded else quiet + 1
             if quiet > QUIET_TICKS:
                 self._sleep()
@@ -103,12 +109,18 @@ class Watchdog:
         pool = self._pool
         self._bell.acquire(blocking=False)
         pool.on_busy = self._on_busy  # set, then look once more: a token that was handed out before went unseen
-        while not pool.queue and len(pool.free) >= pool.limit and not self._closed:
+        while not pool.queue and not pool.hurt and len(pool.free) >= pool.limit and not self._closed:
             threads_run = any(_runs(home.seat) for home in list(self._system.threads))
-            if self._bell.acquire(timeout=GROWTH_TICK if threads_run else -1):
+            if self._bell.acquire(timeout=GROWTH_TICK if threads_run else HURT_TICK):
                 break
             self._watch_growth()
         pool.on_busy = None
+
+    def _note_waiting(self, in_turn: list[Worker]) -> None:
+        """Note when turns began that wait inside otpy now, for `busy`; they need no watching otherwise."""
+        for worker in in_turn:
+            if worker.waiting and worker.seen != worker.turns:
+                worker.seen, worker.since = worker.turns, self._system.clock.now()
 
     def _look(self, busy: list[Worker]) -> float:
         """Look once; returns the seconds until the next look."""

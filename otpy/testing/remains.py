@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from otpy.control.claim import NameClaim
 from otpy.control.forks import holders
@@ -28,7 +29,7 @@ class Before:
     def __init__(self) -> None:
         """Look now."""
         self._threads = set(threading.enumerate())
-        self._systems = all_systems()
+        self._systems = WeakSet(all_systems())
         self._claims = _claims()
 
     def left_since(self) -> list[str]:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["SeededSystem", "VirtualSystem"]
 
 
-OUTLIVING = ("System.report_zombie", "_kill_all")
-"""Timers of otpy's own that may outlive all actors: reports on killed ones, and the shutdown times of a supervisor that
-was killed while it waited for them."""
+OUTLIVING = ("_kill_all",)
+"""Timers of otpy's own that may outlive all actors: shutdown times of a supervisor that was killed meanwhile."""
 
 
 class VirtualSystem(System):

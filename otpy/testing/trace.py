@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.events import ZombieMade
@@ -72,8 +72,8 @@ class Tracer:
         self._add("the clock", "goes on to the next timer")
 
     def note_event(self, event: Event) -> None:
-        """Note an event; a handler for `Events.attach`. On which thread a zombie runs is no matter of the seed."""
-        self._add(replace(event, thread="its thread") if isinstance(event, ZombieMade) else event, None)
+        """Note an event; a handler for `Events.attach`."""
+        self._add(event, None)
 
     def steps(self) -> list[Step]:
         """What was noted, as text."""
@@ -92,7 +92,9 @@ def _step(time: float, item: Any, message: Any) -> Step:
     elif isinstance(item, str):
         path, text = item, message
     else:
-        path, text = item.path, f"[{type(item).__name__}] {str(item).partition(chr(10))[0]}"
+        end = " on " if isinstance(item, ZombieMade) else "\n"  # on which thread it is, is no matter of the seed
+        said = str(item).partition(end)[0]
+        path, text = item.path, f"[{type(item).__name__}] {said}"
     return Step(time, path, ADDRESS.sub("", text))
 
 

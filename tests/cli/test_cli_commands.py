@@ -166,7 +166,7 @@ def test_one_actor_in_full(otpy: Otpy, serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("verb", "line"),
     [
-        ("stop", "shop/cache is stopped; otpy restart shop/cache starts it again"),
+        ("stop", "shop/cache is stopped; unless it was temporary or dynamic, otpy restart starts it again"),
         ("restart", "shop/cache is restarted"),
         ("kill", "shop/cache is killed"),
     ],

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     Otpy = Callable[..., Result]
 
 SOURCE = """
-class Shop:
-    class Inner:
+import otpy
+
+class Shop(otpy.Supervisor):
+    class Inner(otpy.Supervisor):
         pass
+
+class Plain:
+    pass
+
+NUMBER = 3
 """
 
 
@@ -63,6 +70,16 @@ def test_the_tree_is_run_and_its_exit_code_is_the_commands(otpy: Otpy, app: list
     shop = sys.modules["otpy_test_shop"].Shop
     assert result.exit_code == 75
     assert app == [(shop, ("one", "two"), DEFAULTS | {"control_directory": directory})]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("NUMBER", "is no tree, but int"), ("Plain", "Plain is no actor; subclass otpy.GenServer")]
+)
+def test_what_is_no_tree_is_a_mistake_of_usage(otpy: Otpy, name: str, problem: str) -> None:
+    result = otpy("run", f"otpy_test_shop:{name}")
+
+    assert result.exit_code == 2
+    assert problem in result.stderr
 
 
 def test_options_are_handed_on(otpy: Otpy, app: list[tuple[object, ...]]) -> None:

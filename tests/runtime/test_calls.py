@@ -52,7 +52,7 @@ def test_a_call_to_a_dead_actor_fails_at_once(system: otpy.System) -> None:
     """C48."""
     ref = system.start(Doer)
     ref.kill()
-    with pytest.raises(NoProcError, match="ended before the reply"):
+    with pytest.raises(NoProcError, match="it had ended before the call"):
         ref.within(None).call(Doer.read)
 
 
