@@ -80,9 +80,21 @@ def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[C
     for base in cls.__mro__:
         for name, attribute in vars(base).items():
             if isinstance(attribute, FunctionType) and getattr(attribute, MARK, None) == kind:
+                _refuse_taken(cls, base, name)
                 own = next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
                 served[attribute] = (own,)
     return served
+
+
+def _refuse_taken(cls: type, base: type, name: str) -> None:
+    """A request must not take the place of a method that otpy itself calls or offers. Raises TypeError."""
+    if base.__module__.startswith("otpy."):
+        return
+    for above in base.__mro__[1:]:
+        own = vars(above).get(name)
+        if own is not None and not hasattr(own, MARK) and above.__module__.startswith(("otpy.", "pykka.")):
+            text = f"{cls.__name__}.{name} cannot be a request: {above.__name__} has a {name!r} of its own"
+            raise TypeError(text)
 
 
 def request_name(request: object) -> str:

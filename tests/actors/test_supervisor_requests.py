@@ -216,7 +216,7 @@ def test_supervisor_killed_in_the_middle_of_a_request_fails_the_caller(lab: Lab)
     gate = lab.gate()
     sup = started(lab, lab.worker("a", at_stop=gate.wait))
     asker = lab.system.start(otpy.child(Caller, sup))
-    asker.cast(Caller.terminate, "a")
+    asker.cast(Caller.end_child, "a")
     gate.reached()
     sup.kill()
     lab.settle()
@@ -228,7 +228,7 @@ class Caller(otpy.GenServer):
         self.sup, self.seen = sup, []  # type: ignore[var-annotated]
 
     @otpy.cast
-    def terminate(self, ident: str) -> None:
+    def end_child(self, ident: str) -> None:
         try:
             self.sup.within(None).call(SUP.terminate_child, ident)
         except CallExitError as error:

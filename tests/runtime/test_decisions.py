@@ -202,3 +202,23 @@ def test_a_clean_end_is_no_crash(system: otpy.System, events: Recorder) -> None:
     for reason in (otpy.Normal(), otpy.Shutdown(), otpy.Shutdown("detail")):
         system.start(Doer).stop(reason)
     assert events.of(ActorCrashed) == []
+
+
+@pytest.mark.parametrize("name", ["boot", "make", "on_info", "stop", "handle_info"])
+def test_a_request_cannot_take_the_name_of_a_method_that_otpy_has(name: str) -> None:
+    with pytest.raises(TypeError, match=f"Mine.{name} cannot be a request"):
+        type("Mine", (otpy.GenServer,), {name: otpy.call(lambda self: None)})
+
+
+def test_a_subclass_may_serve_a_request_of_its_base(system: otpy.System) -> None:
+    class Base(otpy.GenServer):
+        @otpy.call
+        def answer(self) -> int:
+            return 1
+
+    class Mine(Base):
+        @otpy.call
+        def answer(self) -> int:
+            return 2
+
+    assert system.start(Mine).call(Base.answer) == 2
