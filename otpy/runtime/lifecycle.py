@@ -294,9 +294,7 @@ def finish(  # noqa: C901 - the order of dying is one story
         monitors, ref.monitors = ref.monitors or (), None
     if ref.more is not None:
         _release_extras(ref)
-    current = ref.current
-    if current is not None and not isinstance(current, str | tuple):
-        current.fail(reason)
+    _fail_current(ref)
     bury(ref)
     if ref.waiting is not None:
         ref.waiting.interrupt(reason)
@@ -319,6 +317,13 @@ def _note_orphans(ref: Ref[Any], links: list[Ref[Any]]) -> None:
         ref.system.orphans.update(dict.fromkeys(orphans))
 
 
+def _fail_current(ref: Ref[Any]) -> None:
+    """Tell who waits for the reply to the message a dead actor is in."""
+    current = ref.current
+    if current is not None and not isinstance(current, str | tuple):
+        current.fail(ref.reason or NoProc())
+
+
 def _number(ref: Ref[Any]) -> int:
     return ref.number
 
@@ -339,9 +344,12 @@ def _release_extras(ref: Ref[Any]) -> None:
 
 def leave(ref: Ref[Any]) -> None:
     """A thread has left the code of a dead actor for good: drop what it held. Called once, by who holds its `tok`."""
+    _fail_current(ref)  # its killer may look at `current` only after it was cleared
     if ref.more is not None and ref.more.resources:
         ref.current = "close"
         (ref.context or Context()).run(close_resources, ref)
+    if ref.more is not None:
+        _release_extras(ref)  # again, for what the turn has added while a killer was at it
     ref.current = None  # clear, then look at the list; a killer lists it, then looks at `current`
     ref.actor = None
     ref.context = None

@@ -119,6 +119,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
             return
         caller, actor = None, ref.actor
         decision = actor.handle_continue(then.term)
+    ref.alert = True  # its killer may not have come so far yet: this turn must not end as that of a living one
 
 
 def _defer(ref: Ref[Any], caller: Caller) -> None:
@@ -156,6 +157,7 @@ def crash(ref: Ref[Any], error: BaseException) -> None:
 
 def _crash(ref: Ref[Any], error: BaseException) -> None:
     if ref.reason is not None:
+        ref.alert = True  # as in `settle`
         return
     if isinstance(error, ActorExit) and ref.more is not None and ref.more.pending is not None:
         lifecycle.obey(ref)  # an exit signal cut short what it waited for

@@ -9,6 +9,7 @@ import pytest
 import otpy
 from otpy.runtime import lifecycle, turn
 from otpy.runtime.mailbox import rest
+from otpy.testing import Gate
 from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
@@ -49,6 +50,37 @@ def test_a_turn_that_ends_between_a_kills_reason_and_its_alert(system: otpy.Syst
 
     system.undead = Hooked(turn_ends)
     assert ref.kill()
+    system.wait_idle()
+    assert has_left(ref)
+
+
+@pytest.mark.parametrize("end", ["raises", "decides", "defers"])
+def test_a_turn_that_ends_before_its_killer_looks_at_it(system: otpy.System, end: str) -> None:
+    """Between a kill's reason and its look at the current message the turn may end: its caller must hear of it."""
+    ref = system.start(Doer)
+    gate = Gate()
+
+    def outcome(self: Doer) -> Any:
+        gate.wait()
+        if end == "raises":
+            self.send_after(0.0, "x")  # it is fenced off
+        return otpy.Stop() if end == "decides" else otpy.NoReply()
+
+    future = ref.ask(lambda actor, _: outcome(actor), block=False)
+    gate.reached()
+
+    def turn_ends() -> None:
+        assert ref.reason is not None
+        ref.alert = False
+        gate.open()
+        while ref.actor is not None and not ref.tok:
+            pass  # until it has left, or rests
+
+    system.undead = Hooked(turn_ends)
+    assert ref.kill()
+    with pytest.raises(otpy.errors.CallExitError) as caught:
+        future.get(timeout=5)
+    assert caught.value.reason == otpy.Killed()
     system.wait_idle()
     assert has_left(ref)
 
