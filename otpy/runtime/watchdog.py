@@ -41,7 +41,7 @@ NEAR = 0.8
 """The share of `max_threads` at which an event says that it is near."""
 GROWTH_TICK = 1.0
 """Seconds between two looks at the mailboxes of actors that are in one message for long."""
-HURT_TICK = 0.25
+HURT_TICK = 1.0
 """Between two looks in its sleep for what an interrupt left; nobody could have called it."""
 CPU_SHARE = 0.2
 """A thread that used more of the last tick than this computes; one that used less is blocked."""

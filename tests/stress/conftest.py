@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import sys
 from typing import TYPE_CHECKING
@@ -31,6 +32,13 @@ def switching(request: pytest.FixtureRequest) -> Iterator[None]:
         sys.setswitchinterval(request.param)
     yield
     sys.setswitchinterval(before)
+
+
+@pytest.fixture(autouse=True)
+def patience(request: pytest.FixtureRequest) -> None:
+    """Large versions take longer than other tests may; a dump of threads that run has crashed the interpreter."""
+    if request.node.get_closest_marker("stress") is not None:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)
