@@ -126,14 +126,18 @@ class Pool:
 
     def take_back(self) -> bool:
         """Take a free token out of the pool; False when none is free."""
-        try:
-            worker = self.free.pop()
-        except IndexError:
-            return False
-        if worker is not None:
-            worker.tok.clear()
+        while True:
+            try:
+                worker = self.free.pop()
+            except IndexError:
+                return False
+            if worker is None:
+                return True
+            has_token = bool(worker.tok)  # not so, if the watchdog took it for stuck and detached it as it went to rest
+            worker.tok.clear()  # before others can find it in `parked` and hand it another one
             self.parked.append(worker)
-        return True
+            if has_token:
+                return True
 
     def pass_on(self, seat: Seat, slot: Slot) -> None:  # noqa: ARG002 - for pools that keep account of who waits
         """Give up a seat's token before its thread waits at a slot, so that another turn can run.

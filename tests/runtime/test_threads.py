@@ -16,6 +16,7 @@ from otpy.runtime.seat import Slot
 from otpy.testing import Gate, Recorder
 from support.doer import Doer, flush
 from support.threads import refuse_threads
+from support.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,6 @@ def small() -> Iterator[otpy.System]:
     system.wait_idle()
     assert tokens(system) == system.pool.limit
     assert system.stop(timeout=5.0) == []
-
-
-def tokens(system: otpy.System) -> int:
-    """How many tokens there are, wherever they are; only right while nothing moves."""
-    return sum(len(worker.tok) for worker in system.pool.workers) + system.pool.free.count(None)
 
 
 def block(system: otpy.System, count: int, gate: threading.Event) -> threading.Barrier:
@@ -289,6 +285,30 @@ def test_a_worker_survives_a_mistake_of_otpys_own(system: otpy.System, monkeypat
     ref.tell("x")
     assert "MemoryError" in str(monitor.wait().reason)
     assert flush(other) == []
+
+
+def test_a_token_is_taken_back_only_where_there_is_one(system: otpy.System) -> None:
+    """A worker may rest among the free ones without its token: the watchdog detached it at the last moment."""
+    gate = threading.Event()
+    block(system, 4, gate).wait(10)
+    gate.set()
+    assert tokens(system) == system.pool.limit
+    pool = system.pool
+    [worker] = [worker for worker in pool.free if worker is not None][:1]
+    assert system.watchdog is not None
+    system.watchdog._detach(worker)
+    before = tokens(system)
+    assert before == pool.limit
+    taken = 0
+    while pool.take_back():
+        taken += 1
+    assert taken == before
+    pool.limit = 0
+    for _ in range(2):
+        pool.limit += 1
+        pool.put_back()
+    assert flush(system.start(Doer)) == []
+    assert tokens(system) == pool.limit
 
 
 def test_a_closed_pool_lets_waiting_threads_go(system: otpy.System) -> None:

@@ -13,6 +13,7 @@ import pytest
 import otpy
 from otpy.errors import CallError, CallTimeoutError, StartError
 from otpy.events import DeadLetter
+from support.tokens import tokens
 
 pytestmark = pytest.mark.usefixtures("switching")
 
@@ -160,8 +161,7 @@ def test_nothing_is_lost_or_doubled_while_targets_are_killed_and_restarted(round
     assert system.zombies() == []
     root.kill()
     system.wait_idle()
-    pool = system.pool
-    assert sum(len(worker.tok) for worker in pool.workers) + pool.free.count(None) == pool.limit
+    assert tokens(system) == system.pool.limit
     assert system.stop() == []
     assert system.alive == 0
 
@@ -206,8 +206,7 @@ def test_calls_through_chains_of_actors_all_return(rounds: int) -> None:  # noqa
     killer.join(10)
     assert stuck == []
     system.wait_idle()
-    pool = system.pool
-    assert sum(len(worker.tok) for worker in pool.workers) + pool.free.count(None) == pool.limit
+    assert tokens(system) == system.pool.limit
     assert system.zombies() == []
     root.kill()
     system.stop()
@@ -252,8 +251,7 @@ def test_blocking_computing_and_waiting_actors_conserve_the_tokens(rounds: int) 
         for _ in refs:
             assert done.acquire(timeout=60)
     system.wait_idle()
-    pool = system.pool
-    assert sum(len(worker.tok) for worker in pool.workers) + pool.free.count(None) == pool.limit
+    assert tokens(system) == system.pool.limit
     assert system.stop() == []
 
 
