@@ -28,7 +28,7 @@ from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import safe_repr
 from otpy.errors import OtpyError, SpecError, TreeFailedError
-from otpy.runtime.lifecycle import kill
+from otpy.runtime.death import kill
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES, System
 

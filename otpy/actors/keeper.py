@@ -17,7 +17,7 @@ from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
 from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
-from otpy.runtime.lifecycle import begin, begin_inline, expire_start
+from otpy.runtime.birth import begin, begin_inline, expire_start
 from otpy.runtime.mailbox import put
 from otpy.runtime.spawn import new_ref, start_arguments
 

@@ -13,7 +13,7 @@ from otpy.core.reason import Exit, FailedChild, Reason, Shutdown, is_clean
 from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor, verdict
 from otpy.core.suggest import did_you_mean
 from otpy.errors import ChildStateError, NameTakenError, OtpyError, SpecError
-from otpy.runtime.lifecycle import PENDING, fail_start, started
+from otpy.runtime.birth import PENDING, fail_start, started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
 from otpy.events import UnknownMessage
 from otpy.runtime.caller import Caller
-from otpy.runtime.lifecycle import exit_signal
+from otpy.runtime.death import exit_signal
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import tick
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap

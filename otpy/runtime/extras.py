@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
-__all__ = ["Extras"]
+__all__ = ["Extras", "nobody", "take_starter"]
 
 
 class Extras:
@@ -117,3 +117,16 @@ class Extras:
 
 
 _NO_LANE: deque[Callable[[Ref[Any]], None]] = deque(maxlen=0)
+
+
+def take_starter(ref: Ref[Any]) -> Callable[[object], object]:
+    """Whom to tell of the start; for one call only."""
+    starter = ref.more.starter if ref.more is not None else None
+    try:
+        return starter.pop() if starter else nobody  # one pop: the deadline may come at the same time
+    except IndexError:
+        return nobody
+
+
+def nobody(_: object) -> None:
+    """Nobody waits for this start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from otpy.errors import CallTimeoutError, ChildStateError, NoSuchActorError
-from otpy.runtime.lifecycle import kill
+from otpy.runtime.death import kill
 from otpy.runtime.mailbox import poke
 from otpy.runtime.records import child_record, children_of, record_of, records_below
 from otpy.runtime.seat import Slot, here

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import Crashed
 from otpy.errors import ThreadLimitError
 from otpy.runtime import seat as seats
-from otpy.runtime.lifecycle import finish
+from otpy.runtime.death import finish
 from otpy.runtime.mailbox import rest_again
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Seat, Slot

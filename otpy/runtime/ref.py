@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from otpy.core.reason import Kill, NoProc, Normal, Reason
 from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownRequestError
-from otpy.runtime import lifecycle
+from otpy.runtime import death
 from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras
@@ -193,7 +193,7 @@ class Ref(PykkaRef[Any], Generic[A]):
     def _tell_to_stop(self, reason: Reason) -> None:
         if self.actor_class.stops_by_signal:
             here().fence()
-            lifecycle.exit_signal(self, self, reason)
+            death.exit_signal(self, self, reason)
         else:
             send(self, (deliver_stop, reason))
 
@@ -204,7 +204,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         if isinstance(reason, Kill):
             self.kill()
         else:
-            lifecycle.exit_signal(self, seat.ref or self, reason)
+            death.exit_signal(self, seat.ref or self, reason)
 
     def kill(self) -> bool:
         """End the actor at once, whatever it does; False when it was dead.
@@ -214,7 +214,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         """
         seat = here()
         seat.fence()
-        died = lifecycle.kill(self)
+        died = death.kill(self)
         seat.fence()
         return died
 
@@ -265,7 +265,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         return self.context
 
     def settle(self, decision: object, caller: Any) -> None:
-        """Do what a handler decided; called in the actor's turn, by `lifecycle`, which `turn` is built on."""
+        """Do what a handler decided; called in the actor's turn, by `death`, which `turn` is built on."""
         settle(self, decision, caller)
 
     def message_for(self, request: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

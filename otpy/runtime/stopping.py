@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallExitError
-from otpy.runtime.lifecycle import LAST_BREATH, kill
+from otpy.runtime.death import LAST_BREATH, kill
 from otpy.runtime.links import drop_link
 from otpy.runtime.records import children_of
 from otpy.runtime.settle import wait_idle

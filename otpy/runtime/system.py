@@ -15,8 +15,9 @@ from otpy.core.suggest import did_you_mean
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, StartError
 from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
 from otpy.runtime.awaiting import Awaiting
+from otpy.runtime.birth import begin, expire_start
+from otpy.runtime.death import kill
 from otpy.runtime.inspection import Inspection
-from otpy.runtime.lifecycle import begin, expire_start, kill
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
 from otpy.runtime.seat import here

@@ -8,7 +8,7 @@ from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
 from otpy.core.reason import BadReturn, Crashed, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
-from otpy.runtime import lifecycle
+from otpy.runtime import death, idle
 from otpy.runtime.mailbox import bury, rest
 from otpy.runtime.seat import here
 
@@ -92,7 +92,7 @@ def after_turn(ref: Ref[Any]) -> None:
     seat = here()
     if seat.late is not None:  # what is closed now may take its time
         seat.wake_late()
-    lifecycle.leave(ref)
+    death.leave(ref)
 
 
 def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
@@ -114,7 +114,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
             case _:
                 raise BadReturnError(decision)
         if timeout is not None:
-            lifecycle.arm_timeout(ref, timeout)
+            idle.arm_timeout(ref, timeout)
         if then is None:
             return
         caller, actor = None, ref.actor
@@ -133,10 +133,10 @@ def _defer(ref: Ref[Any], caller: Caller) -> None:
 
 def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
     """End as decided: `terminate` first, then the reply, then the exit. OTP: {stop, Reason, Reply, State}."""
-    reason = lifecycle.terminate(ref, reason)
+    reason = death.terminate(ref, reason)
     if decision.has_reply and caller is not None:
         caller.resolve(decision.reply)
-    lifecycle.end(ref, reason)
+    death.end(ref, reason)
 
 
 class BadReturnError(Exception):
@@ -152,7 +152,7 @@ def crash(ref: Ref[Any], error: BaseException) -> None:
     try:
         _crash(ref, error)
     except BaseException as another:
-        lifecycle.finish(ref, Crashed(type(another).__name__, "raised while the crash was dealt with"))
+        death.finish(ref, Crashed(type(another).__name__, "raised while the crash was dealt with"))
 
 
 def _crash(ref: Ref[Any], error: BaseException) -> None:
@@ -160,7 +160,7 @@ def _crash(ref: Ref[Any], error: BaseException) -> None:
         ref.alert = True  # as in `settle`
         return
     if isinstance(error, ActorExit) and ref.more is not None and ref.more.pending is not None:
-        lifecycle.obey(ref)  # an exit signal cut short what it waited for
+        death.obey(ref)  # an exit signal cut short what it waited for
         return
     reason: Reason
     match error:
@@ -169,8 +169,8 @@ def _crash(ref: Ref[Any], error: BaseException) -> None:
         case BadReturnError():
             reason = BadReturn(str(error))
         case _:
-            reason = Crashed.of(error, lifecycle.BOX)
-    lifecycle.end(ref, lifecycle.terminate(ref, reason))
+            reason = Crashed.of(error, death.BOX)
+    death.end(ref, death.terminate(ref, reason))
 
 
 def attend(ref: Ref[Any], message: Message | None = None) -> bool:
@@ -185,7 +185,7 @@ def attend(ref: Ref[Any], message: Message | None = None) -> bool:
         ref.current = ref.current or "system"
         more.lane.popleft()(ref)
     if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None and not lifecycle.disarm_timeout(ref, message):
+        if more.idle_timer is not None and not idle.disarm_timeout(ref, message):
             ref.alert = True  # never set to False here: it may have been raised in the meantime
         return True
     ref.alert = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from otpy.core.reason import Killed
 from otpy.errors import ActorExit
-from otpy.runtime.lifecycle import kill
+from otpy.runtime.death import kill
 from otpy.testing.leftovers import leftovers
 from otpy.testing.pool import Driver
 from otpy.testing.system import SeededSystem

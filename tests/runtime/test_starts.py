@@ -10,7 +10,7 @@ import otpy
 from otpy.core.reason import BadReturn
 from otpy.errors import IgnoredError, StartError, StartTimeoutError, SystemStoppedError
 from otpy.events import ActorCrashed
-from otpy.runtime.lifecycle import begin
+from otpy.runtime.birth import begin
 from otpy.runtime.spawn import new_ref
 from otpy.testing import Gate, Probe, Recorder, VirtualClock
 from support.doer import BOOM, Doer, flush

@@ -1,4 +1,4 @@
-"""Birth and death of an actor: start handshake, exit signals, kill, and the order of dying.
+"""Death of an actor: exit signals, kill, and the order of dying.
 
 The order of dying: `terminate` has run, resources are closed, the name is free, and only then links and monitors hear
 of it. A killed actor is dead to all others at once; when a thread still runs its code it is listed as a zombie.
@@ -10,57 +10,33 @@ import logging
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
-from otpy.core.reason import (
-    BadReturn,
-    BadSpec,
-    Crashed,
-    Exit,
-    Killed,
-    NoProc,
-    Normal,
-    Reason,
-    Shutdown,
-    TimedOut,
-    is_clean,
-)
-from otpy.core.text import safe_repr
-from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError, TreeSpecError
+from otpy.core.reason import Crashed, Killed, NoProc, Normal, Reason, Shutdown, is_clean
+from otpy.errors import ActorExit, StartError
 from otpy.events import ActorCrashed
+from otpy.runtime.extras import take_starter
 from otpy.runtime.hints import hint_for
 from otpy.runtime.links import ExitSignal, drop_link, linked
-from otpy.runtime.mailbox import bury, describe, poke, put, ready, rest, rest_again
-from otpy.runtime.seat import here
+from otpy.runtime.mailbox import bury, describe, poke, put, ready
 from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from otpy.runtime.mailbox import Message
     from otpy.runtime.ref import Ref
-    from otpy.runtime.timers import Timer
 
 __all__ = [
-    "PENDING",
-    "arm_timeout",
-    "begin",
-    "begin_inline",
-    "disarm_timeout",
+    "BOX",
+    "LAST_BREATH",
+    "close_resources",
     "end",
     "exit_signal",
-    "expire_start",
-    "fail_start",
     "finish",
     "kill",
     "leave",
     "obey",
+    "report_crash",
     "shut_idle",
-    "started",
     "terminate",
 ]
-
-PENDING = Decision()
-"""From `init`: not done yet; `started` says when. A supervisor's children may take turns of their own to start."""
 
 LAST_BREATH = 0.1
 """Seconds in which a killed actor that waited inside otpy may leave its code, before it is reported as a zombie."""
@@ -69,157 +45,6 @@ log = logging.getLogger("otpy")
 
 BOX = TimeBox()
 """Where an exception's own `__str__` runs: a crash report waits 0.5 s for it, and no more."""
-
-
-def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter: Callable[[object], object]) -> None:
-    """Run `init` in the new actor's first turn; `starter` is told None, or the StartError, exactly once."""
-    more = ref.extras()
-    more.starter = [starter]
-    with ref.system.lock:
-        more.add_to_lane(lambda own: started(own, run_init(own, args, kwargs)))
-    ref.alert = True
-    if ref.reason is not None:  # set `starter`, then look; a death sets `reason`, then looks for the starter
-        started_by(ref)(StartError(ref.path, ref.reason))
-    if not ready(ref):
-        _cancel_start(ref)
-
-
-def _cancel_start(ref: Ref[Any]) -> None:
-    """No thread could be had for `init`: the start fails, unless one was found in the meantime."""
-    tell = started_by(ref)
-    if tell is not _nobody:
-        _drop_parent(ref)
-        kill(ref)
-        text = f"{ref.path} did not start: no thread could be started to run its init"
-        tell(StartError(ref.path, Exit("system_limit"), text))
-
-
-def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> StartError | None:
-    """Run `init` now, on the starter's thread but in the actor's own context; for a starter that would only wait."""
-    seat = here()
-    outer = seat.ref
-    seat.ref = ref
-    # A context that is still empty afterwards serves the next start: most actors of a large system never need one.
-    context, seat.spare = seat.spare, None
-    if context is None:
-        context = Context()
-    try:
-        outcome = context.run(run_init, ref, args, kwargs)
-    finally:
-        seat.ref = outer
-    ref.current = None
-    if ref.reason is None:
-        if context:
-            ref.context = context
-        else:
-            seat.spare = context
-        if ref.mailbox or ref.alert:
-            rest(ref)
-        else:
-            ref.tok.append(True)  # as in `rest`
-            rest_again(ref)
-        return None
-    leave(ref)
-    return outcome if isinstance(outcome, StartError) else StartError(ref.path, ref.reason)
-
-
-def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:  # noqa: PLR0911 - one a case
-    """Make the user's object and run its `init`; returns None, PENDING, or the StartError of one that has ended."""
-    ref.current = "init"
-    if ref.reason is not None:
-        return fail_start(ref, ref.reason)  # killed before it came to run
-    try:
-        actor = ref.actor = ref.actor_class.make(ref)
-        result = actor.boot(args, kwargs)
-    except ActorExit as way_out:
-        return fail_start(ref, way_out.reason)
-    except BaseException as error:
-        return fail_start(ref, Crashed.of(error, BOX))
-    match result:
-        case None:
-            return None
-        case Continue() | NoReply():
-            _go_on_later(ref, result)
-            return None
-        case Ignore():
-            return _undo_start(ref, Normal(), IgnoredError(ref.path, Normal()))
-        case Stop(reason=reason):
-            return fail_start(ref, reason)
-        case Fail(reason=reason):
-            return _undo_start(ref, Normal(), _start_error(ref, reason))
-        case _ if result is PENDING:
-            return PENDING
-    return fail_start(ref, BadReturn(safe_repr(result)))
-
-
-def _go_on_later(ref: Ref[Any], decision: Decision) -> None:
-    """Follow what `init` decided, after the starter was released and before any message."""
-
-    def go_on(own: Ref[Any]) -> None:
-        own.current = "continue"
-        own.settle(decision, None)
-
-    with ref.system.lock:
-        ref.extras().add_to_lane(go_on)
-    ref.alert = True
-
-
-def started(ref: Ref[Any], outcome: object) -> None:
-    """Release the starter, unless `init` is not done yet or somebody else has told it already."""
-    if outcome is not PENDING:
-        ref.current = None
-        if ref.reason is not None and outcome is None:
-            outcome = StartError(ref.path, ref.reason)
-        started_by(ref)(outcome)
-
-
-def started_by(ref: Ref[Any]) -> Callable[[object], object]:
-    """Whom to tell of the start; for one call only."""
-    starter = ref.more.starter if ref.more is not None else None
-    try:
-        return starter.pop() if starter else _nobody  # one pop: the deadline may come at the same time
-    except IndexError:
-        return _nobody
-
-
-def _nobody(_: object) -> None:
-    """Nobody waits for this start."""
-
-
-def _start_error(ref: Ref[Any], reason: Reason) -> StartError:
-    return TreeSpecError(ref.path, reason) if isinstance(reason, BadSpec) else StartError(ref.path, reason)
-
-
-def fail_start(ref: Ref[Any], reason: Reason) -> StartError:
-    """End an actor whose `init` failed; its starter learns of it when nothing of it is left, and by no other way."""
-    _report_crash(ref, reason)
-    return _undo_start(ref, reason, StartError(ref.path, ref.reason or reason))
-
-
-def _undo_start(ref: Ref[Any], reason: Reason, error: StartError) -> StartError:
-    tell = started_by(ref)  # before the death, which would tell the starter otherwise
-    _drop_parent(ref)
-    if ref.reason is None:
-        close_resources(ref)
-        finish(ref, reason)
-    tell(error)
-    return error
-
-
-def _drop_parent(ref: Ref[Any]) -> None:
-    """A start fails: the starter gets the error, and no exit signal beside it."""
-    if ref.parent is not None:
-        drop_link(ref, ref.parent)
-
-
-def expire_start(ref: Ref[Any], seconds: float) -> None:
-    """The time for `init` is over: kill the actor and tell its starter; too late when `init` was done first."""
-    tell = started_by(ref)
-    if tell is not _nobody:
-        _drop_parent(ref)
-        kill(ref)
-        text = f"{ref.path} did not start: its init took longer than {seconds:g} s and was killed"
-        tell(StartTimeoutError(ref.path, TimedOut(), text))
 
 
 def terminate(ref: Ref[Any], reason: Reason) -> Reason:
@@ -238,12 +63,13 @@ def terminate(ref: Ref[Any], reason: Reason) -> Reason:
 
 def end(ref: Ref[Any], reason: Reason, message: Message | str | None = None) -> None:
     """End an actor from within its own turn, after `terminate`."""
-    _report_crash(ref, reason, message)
+    report_crash(ref, reason, message)
     close_resources(ref)
     finish(ref, reason)
 
 
-def _report_crash(ref: Ref[Any], reason: Reason, message: object = None) -> None:
+def report_crash(ref: Ref[Any], reason: Reason, message: object = None) -> None:
+    """Tell of an abnormal end, before anything of the actor is gone."""
     if is_clean(reason) or ref.reason is not None:
         return
     during = describe(message if message is not None else ref.current) or None
@@ -339,7 +165,7 @@ def _release_extras(ref: Ref[Any]) -> None:
         monitor.cancel()
     for caller in callers:
         caller.fail(ref.reason or NoProc())
-    started_by(ref)(StartError(ref.path, ref.reason or NoProc()))
+    take_starter(ref)(StartError(ref.path, ref.reason or NoProc()))
 
 
 def leave(ref: Ref[Any]) -> None:
@@ -438,36 +264,3 @@ def kill(ref: Ref[Any]) -> bool:
     elif died:
         ref.system.report_zombie(ref)
     return died
-
-
-def arm_timeout(ref: Ref[Any], seconds: float) -> None:
-    """Have `handle_timeout` run after so many seconds unless a message comes first."""
-    more = ref.extras()
-    if more.idle_timer is not None:
-        more.idle_timer.cancel()
-    more.idle_timer = ref.system.timers.after(seconds, _time_out, ref)
-    ref.alert = True
-
-
-def _time_out(ref: Ref[Any]) -> None:
-    put(ref, (deliver_timeout,))
-
-
-def deliver_timeout(actor: Any) -> object:  # Any: actors are known on a higher floor
-    """Hand over the timeout, unless a message came first."""
-    more = actor.ref.extras()
-    timer: Timer | None = more.idle_timer
-    if timer is None or not timer.fired:
-        return None
-    more.idle_timer = None
-    return actor.handle_timeout()
-
-
-def disarm_timeout(ref: Ref[Any], message: Message | None) -> bool:
-    """A message came: cancel the armed timeout. False when it stays armed, as there was no message or it is its own."""
-    more = ref.extras()
-    if message is None or (isinstance(message, tuple) and message[0] is deliver_timeout) or more.idle_timer is None:
-        return False
-    more.idle_timer.cancel()
-    more.idle_timer = None
-    return True
