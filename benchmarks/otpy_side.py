@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import otpy
+from benchmarks import prices
 from benchmarks.measure import (
     collector_pauses,
     elapsed,
@@ -271,4 +272,7 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "fair_8_fast": fair,
     "blocked_callers": blocked_callers,
     "million": million,
+    "price_links": prices.price_links,
+    "price_inspector": prices.price_inspector,
+    "price_events": prices.price_events,
 }

@@ -6,7 +6,7 @@ As otpy's users type it, with the default options; no row has a way of its own t
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import otpy
@@ -151,14 +151,12 @@ class Bench:
 
 
 @contextmanager
-def bench(**options: Any) -> Iterator[Bench]:
-    """Open a system with the default options (but those given)."""
-    with otpy.run(Tree, name="bench", **options) as system:
-        detach = system.events.attach(Listener())
-        try:
-            yield Bench(system)
-        finally:
-            detach()
+def bench(*, listener: bool = True, **options: Any) -> Iterator[Bench]:
+    """Open a system with the default options (but those given), and a listener to all events."""
+    with otpy.run(Tree, name="bench", **options) as system, ExitStack() as ends:
+        if listener:
+            ends.callback(system.events.attach(Listener()))
+        yield Bench(system)
 
 
 def calls(target: otpy.Ref[Worker], count: int) -> float:

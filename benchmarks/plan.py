@@ -277,4 +277,25 @@ def million() -> Experiment:
     )
 
 
-PLAN = [*messages(), *starts(), *crowd(), *waiting(), million()]
+def prices() -> list[Experiment]:
+    """What otpy's own comforts cost: its peers here are otpy itself without them."""
+    links = Row(
+        name="price_links",
+        unit="lives/s",
+        what="an actor starts another, links to it, stops it and hears of its end; `without`: it does not link",
+    )
+    inspector = Row(
+        name="price_inspector",
+        unit="messages/s",
+        what="casts beside 1 000 actors while another process asks for the tree 10 times a second; "
+        "`unwatched`: nobody asks; `off`: no control socket",
+    )
+    events = Row(
+        name="price_events",
+        unit="starts/s",
+        what="start_child with one listener to all events; `without`: with the log alone",
+    )
+    return [Experiment(name=row.name, rows=(row,), sides=(OTPY,), rounds=(3, 1)) for row in (links, inspector, events)]
+
+
+PLAN = [*messages(), *starts(), *crowd(), *waiting(), million(), *prices()]
