@@ -91,8 +91,9 @@ def test_is_shown_under_its_own_name(lab: Lab, log: list[str]) -> None:
     assert (record.kind, record.type, record.place) == ("Counter", "worker", "thread")
 
 
+@pytest.mark.otp_case(229)
 def test_exception_while_it_answers_reaches_the_asker_and_restarts_it(lab: Lab, log: list[str]) -> None:
-    """Case 229; pykka lets it live."""
+    """In pykka it lives on."""
     started(lab, otpy.child(Counter, log, 5))
     first = counter(lab)
     with pytest.raises(ValueError, match="boom"):
@@ -103,11 +104,12 @@ def test_exception_while_it_answers_reaches_the_asker_and_restarts_it(lab: Lab, 
     assert log == ["init", "on_start", "on_failure ValueError", "init", "on_start"]
 
 
+@pytest.mark.otp_case(230)
 @pytest.mark.parametrize("error", [ValueError("boom"), SystemExit(1), KeyboardInterrupt()], ids=repr)
 def test_exception_in_a_message_restarts_it_and_harms_nobody_else(
     lab: Lab, log: list[str], error: BaseException
 ) -> None:
-    """Case 230; pykka stops every actor of the program on a SystemExit."""
+    """On a SystemExit pykka stops every actor of the program."""
     bystander = lab.system.start(lab.worker("bystander"))
     started(lab, otpy.child(Counter, log))
     with Recorder(lab.system, ActorCrashed) as recorder:

@@ -92,9 +92,10 @@ FAULTS = {
 }
 
 
+@pytest.mark.otp_case(81, 82, 84)
 @pytest.mark.parametrize(("fault", "message"), FAULTS.items(), ids=list(FAULTS))
 def test_fault_in_a_tree_is_one_error_before_anything_starts(lab: Lab, fault: str, message: str) -> None:
-    """Cases 81, 82 and 84; bug report A 16."""
+    """Bug report A 16."""
     children, flags = faulty(fault, lab)
     assert message.format(path="lab/top") in refusal(lab, tree(good(lab), *children, **flags))
 
@@ -199,6 +200,7 @@ def test_tree_whose_children_changed_to_the_worse_fails_its_restart(lab: Lab) ->
     assert not sup.is_alive()
 
 
+@pytest.mark.otp_case(149)
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -208,7 +210,6 @@ def test_tree_whose_children_changed_to_the_worse_fails_its_restart(lab: Lab) ->
     ],
 )
 def test_dynamic_supervisor_refuses_what_only_others_can(lab: Lab, body: dict[str, Any], message: str) -> None:
-    """Case 149."""
     crowd = type("Crowd", (otpy.DynamicSupervisor,), body)
     assert f"lab/top/Crowd: {message}" in refusal(lab, tree(good(lab), otpy.child(crowd)))
 

@@ -1,4 +1,4 @@
-"""DynamicSupervisor: children that others start. otp_cases K 168 to 173 and O 200 to 208."""
+"""DynamicSupervisor: children that others start. OTP cases K 168 to 173 and O 200 to 208."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def counts(sup: otpy.Ref[Any]) -> tuple[int, int]:
     return found.specs, found.active
 
 
+@pytest.mark.otp_case(168)
 def test_starts_with_nobody_and_numbers_its_children(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 168."""
     assert sup.call(DYN.count_children) == ChildCounts(0, 0, 0, 0)
     one = sup.call(DYN.start_child, lab.worker("a"))
     two = sup.call(DYN.start_child, lab.worker("a"))
@@ -47,8 +47,9 @@ def test_number_of_a_child_that_ended_is_not_given_again(lab: Lab, sup: otpy.Ref
     assert sup.call(DYN.start_child, lab.worker("a")).path == "lab/dyn/2"
 
 
+@pytest.mark.otp_case(168, 200)
 def test_arguments_of_a_start_come_after_those_of_the_declaration(lab: Lab) -> None:
-    """Case 168. Elixir puts them the other way round (case 200)."""
+    """Elixir puts them the other way round."""
     seen: list[object] = []
 
     class Session(otpy.GenServer):
@@ -74,16 +75,17 @@ def test_start_with_needs_a_class(lab: Lab, sup: otpy.Ref[Any]) -> None:
         sup.call(DYN.start_with, 1)
 
 
+@pytest.mark.otp_case(170)
 def test_start_that_fails_keeps_nothing(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 170."""
     with pytest.raises(StartError) as caught:
         sup.call(DYN.start_child, lab.worker("a", "!"))
     assert caught.value.reason == BOOM
     assert counts(sup) == (0, 0)
 
 
+@pytest.mark.otp_case(170, 173)
 def test_ignored_child_is_not_kept(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Cases 170 and 173; bug reports A 4 and A 5: stopping goes well beside ignored children."""
+    """Bug reports A 4 and A 5: stopping goes well beside ignored children."""
     assert sup.call(DYN.start_child, lab.worker("i", "~")) is None
     for ident in "abc":
         sup.call(DYN.start_child, lab.worker(ident))
@@ -95,9 +97,9 @@ def test_ignored_child_is_not_kept(lab: Lab, sup: otpy.Ref[Any]) -> None:
     assert last == "SUP(shutdown)"
 
 
+@pytest.mark.otp_case(170)
 @pytest.mark.parametrize("restart", ["transient", "temporary"])
 def test_child_that_ends_well_is_forgotten(lab: Lab, sup: otpy.Ref[Any], restart: Any) -> None:
-    """Case 170."""
     sup.call(DYN.start_child, lab.worker("a").opts(restart=restart))
     lab.end("a", Normal())
     assert lab.trace() == "+a -a(normal)"
@@ -119,8 +121,9 @@ def test_restart_keeps_the_number_and_is_reported_once(lab: Lab, sup: otpy.Ref[A
     assert recorder.of(ChildStarted)[0].restarts == 1
 
 
+@pytest.mark.otp_case(205)
 def test_default_limit_is_three_restarts_in_five_seconds(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 205; bug report A 20."""
+    """Bug report A 20."""
     sup.call(DYN.start_child, lab.worker("a"))
     for _ in range(3):
         lab.kill("a")
@@ -132,8 +135,8 @@ def test_default_limit_is_three_restarts_in_five_seconds(lab: Lab, sup: otpy.Ref
     assert sup.reason.detail == RestartLimit("lab/dyn", "1", 3, 5.0, Killed())
 
 
+@pytest.mark.otp_case(201)
 def test_full_supervisor_refuses(lab: Lab) -> None:
-    """Case 201."""
     sup = dynamic(lab, max_children=2)
     for _ in range(2):
         sup.call(DYN.start_child, lab.worker("a"))
@@ -154,8 +157,9 @@ def test_restarted_child_still_counts(lab: Lab) -> None:
         sup.call(DYN.start_child, lab.worker("b"))
 
 
+@pytest.mark.otp_case(172, 201, 202, 204)
 def test_child_whose_restart_fails_counts_and_can_be_given_up(lab: Lab) -> None:
-    """Cases 172, 201, 202 and 204: between two attempts."""
+    """Between two attempts."""
     gate = lab.gate()
     sup = dynamic(lab, max_children=2)
     old = sup.call(DYN.start_child, lab.worker("a", "+!*", at_start=lambda number: number == 2 and gate.wait()))
@@ -188,8 +192,8 @@ def test_child_whose_restart_fails_counts_and_can_be_given_up(lab: Lab) -> None:
     assert lab.starts["a"] == 2
 
 
+@pytest.mark.otp_case(173, 204)
 def test_child_whose_restart_is_ignored_is_forgotten(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Cases 173 and 204."""
     for ident, plan in (("a", "+~"), ("b", "+"), ("c", "+")):
         sup.call(DYN.start_child, lab.worker(ident, plan))
     lab.kill("a")
@@ -197,8 +201,8 @@ def test_child_whose_restart_is_ignored_is_forgotten(lab: Lab, sup: otpy.Ref[Any
     assert counts(sup) == (2, 2)
 
 
+@pytest.mark.otp_case(169, 202)
 def test_terminate_child_takes_a_living_child_of_its_own(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Cases 169 and 202."""
     child = sup.call(DYN.start_child, lab.worker("a"))
     sup.call(DYN.terminate_child, child)
     assert lab.trace() == "+a -a(shutdown)"
@@ -273,8 +277,8 @@ def test_restarted_dynamic_supervisor_is_empty_and_counts_from_one(lab: Lab) -> 
     assert again.call(DYN.start_child, lab.worker("b")).path == "lab/top/dyn/1"
 
 
+@pytest.mark.otp_case(208)
 def test_two_dynamic_supervisors_need_two_ids(lab: Lab) -> None:
-    """Case 208."""
     with pytest.raises(StartError, match="lab/top/dynamic: two children have this id"):
         lab.system.start(tree(otpy.dynamic(), otpy.dynamic()))
 

@@ -1,4 +1,4 @@
-"""DynamicSupervisor: all children stop at once, each within its own time. otp_cases J and O 206."""
+"""DynamicSupervisor: all children stop at once, each within its own time. OTP cases J and O 206."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def sup(lab: Lab) -> otpy.Ref[Any]:
     return dynamic(lab)
 
 
+@pytest.mark.otp_case(153)
 def test_children_stop_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 153: five children that take 300 ms each take 300 ms."""
+    """Five children that take 300 ms each take 300 ms."""
     for ident in "abcde":
         sup.call(DYN.start_child, lab.worker(ident, at_stop=lambda: otpy.sleep(0.3)))
     sup.stop(Shutdown(), block=False)
@@ -35,8 +36,8 @@ def test_children_stop_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
     assert sup.reason == Shutdown()
 
 
+@pytest.mark.otp_case(154)
 def test_hung_children_are_killed_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 154."""
     gate = lab.gate()
     hung = [sup.call(DYN.start_child, lab.worker(ident).opts(shutdown=0.2)) for ident in "ab"]
     for child in hung:
@@ -48,8 +49,8 @@ def test_hung_children_are_killed_at_the_same_time(lab: Lab, sup: otpy.Ref[Any])
     assert [child.reason for child in hung] == [Killed(), Killed()]
 
 
+@pytest.mark.otp_case(206)
 def test_each_child_has_its_own_time_to_stop(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Case 206."""
     gate = lab.gate()
     own: dict[str, Any] = {"endless": otpy.INFINITY, "brutal": otpy.BRUTAL_KILL, "short": 0.001, "long": 2.0}
     refs = {

@@ -1,4 +1,4 @@
-"""Supervisor: restarts that fail, and what is asked meanwhile. otp_cases G."""
+"""Supervisor: restarts that fail, and what is asked meanwhile. OTP cases G."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SUP = otpy.Supervisor
 FOUR = "abcd"
 
 
+@pytest.mark.otp_case(120, 121, 122, 124, 125)
 @pytest.mark.parametrize(
     ("strategy", "limit", "plan", "killed", "trace"),
     [
@@ -43,14 +44,14 @@ FOUR = "abcd"
     ],
 )
 def test_restart_that_fails(lab: Lab, strategy: str, limit: int, plan: str, killed: str, trace: str) -> None:
-    """Cases 120 to 125: b's starts go as planned."""
+    """The starts of b go as planned."""
     started(lab, lab.worker("a"), lab.worker("b", plan), lab.worker("c"), strategy=strategy, max_restarts=limit)
     lab.kill(killed)
     assert lab.trace() == f"✝{killed} {trace}"
 
 
+@pytest.mark.otp_case(125)
 def test_child_whose_restart_is_ignored_stays_without_a_process(lab: Lab) -> None:
-    """Case 125."""
     sup = started(lab, lab.worker("a"), lab.worker("b", "+~"), lab.worker("c"))
     lab.kill("b")
     lab.settle()
@@ -59,9 +60,10 @@ def test_child_whose_restart_is_ignored_stays_without_a_process(lab: Lab) -> Non
     assert (counts.specs, counts.active) == (3, 2)
 
 
+@pytest.mark.otp_case(126, 129)
 @pytest.mark.parametrize("strategy", ["one_for_one", "rest_for_one"])
 def test_requests_are_served_between_the_attempts_of_a_failing_restart(lab: Lab, strategy: str) -> None:
-    """Cases 126 and 129. The first attempt waits at a gate until all requests stand in the mailbox before the next."""
+    """The first attempt waits at a gate until all requests stand in the mailbox before the next."""
     gate = lab.gate()
     b = lab.worker("b", "+!!", at_start=lambda number: number == 2 and gate.wait())
     sup = started(lab, lab.worker("a"), b, lab.worker("c"), strategy=strategy)
@@ -129,8 +131,8 @@ def test_terminate_child_ends_the_attempts_of_a_failing_restart(lab: Lab) -> Non
     assert states(sup) == {"b": "stopped"}
 
 
+@pytest.mark.otp_case(128)
 def test_supervisor_told_to_stop_during_a_restart_loop_stops_promptly(lab: Lab) -> None:
-    """Case 128."""
     gate = lab.gate()
     b = lab.worker("b", "+!*", at_start=lambda number: number == 3 and gate.wait())
     sup = started(lab, lab.worker("a"), b, max_restarts=1_000)
@@ -141,8 +143,9 @@ def test_supervisor_told_to_stop_during_a_restart_loop_stops_promptly(lab: Lab) 
     assert lab.trace() == "✝b !b !b -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(130)
 def test_child_that_crashes_right_after_its_init_reaches_the_limit(lab: Lab) -> None:
-    """Case 130; bug report A 1."""
+    """Bug report A 1."""
     starts: list[int] = []
 
     class Hasty(otpy.GenServer):

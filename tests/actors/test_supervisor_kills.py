@@ -26,9 +26,10 @@ def at(lab: Lab, path: str) -> otpy.Ref[Any]:
     return ref
 
 
+@pytest.mark.otp_case(40)
 @pytest.mark.parametrize("options", [{}, {"place": "thread"}], ids=str)
 def test_hung_init_is_killed_after_its_start_timeout(lab: Lab, options: dict[str, Any]) -> None:
-    """Case 40; bug report A 44: the first of five children that take 3 s fails after 0.2 s, and no other starts."""
+    """Bug report A 44: the first of five children that take 3 s fails after 0.2 s, and no other starts."""
     gate = lab.gate()
     hung = [
         lab.worker(ident, at_start=lambda _: gate.wait()).opts(start_timeout=0.2, name=ident, **options)
@@ -246,11 +247,12 @@ def test_second_incarnation_that_fails_in_its_constructor_is_as_any_failed_start
     assert states(sup) == {"f": "running"}
 
 
+@pytest.mark.otp_case(230)
 @pytest.mark.parametrize(
     "error", [SystemExit(3), KeyboardInterrupt(), BaseException("odd"), ValueError("boom")], ids=repr
 )
 def test_whatever_escapes_a_child_ends_that_child_alone(lab: Lab, error: BaseException) -> None:
-    """Bug reports A 28 and A 38; case 230."""
+    """Bug reports A 28 and A 38."""
     started(lab, *lab.workers("ab"))
     other = lab.refs["b"]
     with Recorder(lab.system, ActorCrashed) as recorder:

@@ -1,4 +1,4 @@
-"""Supervisor: the restart limit, escalation, and the end of significant children. otp_cases H and I."""
+"""Supervisor: the restart limit, escalation, and the end of significant children. OTP cases H and I."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ SUP = otpy.Supervisor
 # H. Restart intensity.
 
 
+@pytest.mark.otp_case(132, 133, 134)
 @pytest.mark.parametrize(
     ("max_restarts", "max_seconds", "gaps", "lives"),
     [
@@ -37,7 +38,7 @@ SUP = otpy.Supervisor
 def test_restarts_are_counted_on_the_systems_clock(
     lab: Lab, max_restarts: int, max_seconds: float, gaps: list[float], *, lives: bool
 ) -> None:
-    """Cases 132 to 134; the tables are in tests/core/test_intensity.py."""
+    """The tables are in tests/core/test_intensity.py."""
     sup = started(lab, lab.worker("a"), max_restarts=max_restarts, max_seconds=max_seconds)
     for gap in [0.0, *gaps]:
         lab.clock.advance(gap)
@@ -47,8 +48,9 @@ def test_restarts_are_counted_on_the_systems_clock(
     assert sup.is_alive() is lives
 
 
+@pytest.mark.otp_case(136)
 def test_limits_multiply_when_supervisors_are_nested(lab: Lab) -> None:
-    """Case 136: 3 x 3 starts of a child that crashes right after each."""
+    """There are 3 x 3 starts of a child that crashes right after each."""
     starts: list[int] = []
 
     class Hasty(otpy.GenServer):
@@ -67,8 +69,8 @@ def test_limits_multiply_when_supervisors_are_nested(lab: Lab) -> None:
     assert isinstance(sup.reason.detail, RestartLimit)
 
 
+@pytest.mark.otp_case(137)
 def test_children_share_one_counter(lab: Lab) -> None:
-    """Case 137."""
     started(lab, *lab.workers("ab"), max_restarts=1)
     lab.kill("a")
     assert lab.trace() == "✝a +a"
@@ -76,8 +78,8 @@ def test_children_share_one_counter(lab: Lab) -> None:
     assert lab.trace() == "✝b -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(138)
 def test_restarts_by_hand_do_not_count(lab: Lab) -> None:
-    """Case 138."""
     sup = started(lab, lab.worker("a"), max_restarts=1)
     for _ in range(5):
         sup.call(SUP.terminate_child, "a")
@@ -130,8 +132,8 @@ def test_child_that_stops_longer_than_the_window_never_reaches_the_limit(lab: La
 # I. Escalation and auto_shutdown.
 
 
+@pytest.mark.otp_case(140)
 def test_nested_supervisor_that_gives_up_is_restarted_until_the_outer_one_gives_up(lab: Lab) -> None:
-    """Case 140."""
     inner = tree(*lab.workers("ab"), id="in", max_restarts=0)
     started(lab, lab.worker("x"), inner, lab.worker("y"), max_restarts=1)
     kept = lab.refs["x"], lab.refs["y"]
@@ -142,8 +144,9 @@ def test_nested_supervisor_that_gives_up_is_restarted_until_the_outer_one_gives_
     assert lab.trace() == "✝a -b(shutdown) -y(shutdown) -x(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(141)
 def test_transient_supervisor_that_gives_up_is_not_restarted(lab: Lab) -> None:
-    """Case 141: it ends with shutdown, which is clean."""
+    """It ends with shutdown, which is clean."""
     inner = tree(*lab.workers("ab"), id="in", max_restarts=0).opts(restart="transient")
     sup = started(lab, inner)
     lab.kill("a")
@@ -151,8 +154,8 @@ def test_transient_supervisor_that_gives_up_is_not_restarted(lab: Lab) -> None:
     assert states(sup) == {"in": "stopped"}
 
 
+@pytest.mark.otp_case(142)
 def test_restarted_supervisor_has_its_declared_children_and_no_others(lab: Lab) -> None:
-    """Case 142."""
     inner, beside = tree(lab.worker("s"), id="inner"), tree(lab.worker("b"), id="beside")
     sup = started(lab, inner, beside, strategy="one_for_all")
     nested = lab.system.find("lab/top/inner")
@@ -174,6 +177,7 @@ def significant(lab: Lab, ident: str, restart: Any = "temporary") -> otpy.ChildS
     return lab.worker(ident).opts(restart=restart, significant=True)  # type: ignore[no-any-return]
 
 
+@pytest.mark.otp_case(144)
 @pytest.mark.parametrize(
     ("restart", "reason", "ends"),
     [
@@ -187,22 +191,21 @@ def significant(lab: Lab, ident: str, restart: Any = "temporary") -> otpy.ChildS
 def test_end_of_any_significant_child_by_itself_ends_the_supervisor(
     lab: Lab, restart: Any, reason: Reason, *, ends: bool
 ) -> None:
-    """Case 144."""
     started(lab, lab.worker("a"), significant(lab, "s", restart), lab.worker("z"), auto_shutdown="any_significant")
     lab.end("s", reason)
     assert lab.trace() == f"-s({short(reason)}) " + ("-z(shutdown) -a(shutdown) SUP(shutdown)" if ends else "+s")
 
 
+@pytest.mark.otp_case(144)
 def test_significant_child_stopped_by_hand_ends_nothing(lab: Lab) -> None:
-    """Case 144."""
     sup = started(lab, significant(lab, "s"), lab.worker("a"), auto_shutdown="any_significant")
     sup.call(SUP.terminate_child, "s")
     assert lab.trace() == "-s(shutdown)"
     assert sup.is_alive()
 
 
+@pytest.mark.otp_case(145)
 def test_last_of_all_significant_children_ends_the_supervisor(lab: Lab) -> None:
-    """Case 145."""
     started(lab, significant(lab, "t"), lab.worker("a"), significant(lab, "u"), auto_shutdown="all_significant")
     lab.end("t", Normal())
     assert lab.trace() == "-t(normal)"
@@ -210,8 +213,8 @@ def test_last_of_all_significant_children_ends_the_supervisor(lab: Lab) -> None:
     assert lab.trace() == "-u(normal) -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(145)
 def test_significant_child_stopped_by_hand_is_not_waited_for(lab: Lab) -> None:
-    """Case 145."""
     sup = started(lab, significant(lab, "t"), significant(lab, "u"), auto_shutdown="all_significant")
     sup.call(SUP.terminate_child, "u")
     lab.end("t", Normal())
@@ -232,8 +235,8 @@ def test_group_restart_of_a_significant_child_ends_nothing(lab: Lab) -> None:
     assert sup.is_alive()
 
 
+@pytest.mark.otp_case(146)
 def test_significant_where_it_means_nothing_is_refused(lab: Lab) -> None:
-    """Case 146."""
     with pytest.raises(StartError, match="a significant child is transient or temporary, under a supervisor"):
         lab.system.start(tree(significant(lab, "s")))
     sup = started(lab, lab.worker("a"))
@@ -244,9 +247,9 @@ def test_significant_where_it_means_nothing_is_refused(lab: Lab) -> None:
         any_significant.call(SUP.start_child, significant(lab, "s", "permanent"))
 
 
+@pytest.mark.otp_case(148)
 @pytest.mark.parametrize(("is_significant", "ends"), [(True, True), (False, False)])
 def test_shutdown_of_a_significant_supervisor_goes_on_upwards(lab: Lab, *, is_significant: bool, ends: bool) -> None:
-    """Case 148."""
     inner = tree(significant(lab, "c", "transient"), id="b", auto_shutdown="any_significant")
     inner = inner.opts(restart="transient", significant=is_significant)
     outer = started(lab, lab.worker("z"), inner, auto_shutdown="any_significant")

@@ -1,4 +1,4 @@
-"""Supervisor: what others may ask of it. otp_cases K."""
+"""Supervisor: what others may ask of it. OTP cases K."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def test_start_child_adds_at_the_end_and_returns_the_ref(lab: Lab) -> None:
     assert ids(sup) == "b a"
 
 
+@pytest.mark.otp_case(158)
 def test_start_child_of_a_running_id_names_its_holder(lab: Lab) -> None:
-    """Case 158."""
     sup = started(lab, lab.worker("a"))
     with pytest.raises(NameTakenError) as caught:
         sup.call(SUP.start_child, lab.worker("a"))
     assert caught.value.holder is lab.refs["a"]
 
 
+@pytest.mark.otp_case(101, 158)
 def test_start_child_of_a_stopped_id_says_how_to_go_on(lab: Lab) -> None:
-    """Cases 101 and 158."""
     sup = started(lab, lab.worker("a"))
     sup.call(SUP.terminate_child, "a")
     with pytest.raises(ChildStateError, match="lab/top/a is already present: use restart_child, or delete_child first"):
@@ -60,8 +60,8 @@ def test_ignored_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
     assert states(sup) == {"a": "stopped"}
 
 
+@pytest.mark.otp_case(101)
 def test_terminated_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
-    """Case 101."""
     sup = started(lab, lab.worker("a"), lab.worker("t").opts(restart="temporary"))
     sup.call(SUP.terminate_child, "a")
     sup.call(SUP.terminate_child, "t")
@@ -73,12 +73,12 @@ def test_terminated_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
     assert sup.call(SUP.restart_child, "a") is lab.refs["a"]
 
 
+@pytest.mark.otp_case(160, 161, 176)
 @pytest.mark.parametrize(
     "request_name", ["terminate_child", "restart_child", "delete_child", "get_childspec", "which_child"]
 )
 @pytest.mark.parametrize("ident", ["zz", 3, None, ["a"]], ids=str)
 def test_unknown_child_is_named_with_those_that_exist(lab: Lab, request_name: str, ident: Any) -> None:
-    """Cases 160, 161 and 176."""
     sup = started(lab, *lab.workers("ab"))
     with pytest.raises(ChildNotFoundError, match="known are a, b"):
         sup.call(getattr(SUP, request_name), ident)
@@ -91,15 +91,15 @@ def test_misspelt_id_is_guessed(lab: Lab) -> None:
         sup.call(SUP.terminate_child, "feder")
 
 
+@pytest.mark.otp_case(160)
 def test_restart_child_of_a_running_child_is_refused(lab: Lab) -> None:
-    """Case 160."""
     sup = started(lab, lab.worker("a"))
     with pytest.raises(ChildStateError, match="lab/top/a is running: terminate_child first"):
         sup.call(SUP.restart_child, "a")
 
 
+@pytest.mark.otp_case(160)
 def test_restart_child_that_fails_keeps_the_spec(lab: Lab) -> None:
-    """Case 160."""
     sup = started(lab, lab.worker("a", "+!"))
     sup.call(SUP.terminate_child, "a")
     with pytest.raises(StartError) as caught:
@@ -110,8 +110,8 @@ def test_restart_child_that_fails_keeps_the_spec(lab: Lab) -> None:
     assert states(sup) == {"a": "running"}
 
 
+@pytest.mark.otp_case(161)
 def test_delete_child(lab: Lab) -> None:
-    """Case 161."""
     sup = started(lab, lab.worker("a"))
     with pytest.raises(ChildStateError, match="lab/top/a is running"):
         sup.call(SUP.delete_child, "a")
@@ -120,8 +120,8 @@ def test_delete_child(lab: Lab) -> None:
     assert states(sup) == {}
 
 
+@pytest.mark.otp_case(162)
 def test_start_child_that_fails_keeps_nothing_and_is_told_to_nobody_else(lab: Lab) -> None:
-    """Case 162."""
     sup = started(lab)
     with Recorder(lab.system, ChildStartFailed) as recorder, pytest.raises(StartError) as caught:
         sup.call(SUP.start_child, lab.worker("a", "!").opts(name="a"))
@@ -131,9 +131,8 @@ def test_start_child_that_fails_keeps_nothing_and_is_told_to_nobody_else(lab: La
     assert lab.system.whereis("a") is None
 
 
+@pytest.mark.otp_case(162)
 def test_start_child_whose_init_returns_junk_fails(lab: Lab) -> None:
-    """Case 162."""
-
     class Junk(otpy.GenServer):
         def init(self) -> object:
             return "zz"
@@ -144,8 +143,8 @@ def test_start_child_whose_init_returns_junk_fails(lab: Lab) -> None:
     assert caught.value.reason == BadReturn("'zz'")
 
 
+@pytest.mark.otp_case(165)
 def test_start_child_under_a_taken_name_returns_the_holder(lab: Lab) -> None:
-    """Case 165."""
     sup = started(lab, lab.worker("a").opts(name="cache"))
     with pytest.raises(NameTakenError) as caught:
         sup.call(SUP.start_child, lab.worker("b").opts(name="cache"))
@@ -153,29 +152,30 @@ def test_start_child_under_a_taken_name_returns_the_holder(lab: Lab) -> None:
     assert states(sup) == {"a": "running"}
 
 
+@pytest.mark.otp_case(166)
 def test_count_children(lab: Lab) -> None:
-    """Case 166."""
     sup = started(lab, *lab.workers("ab"), tree(id="s"))
     sup.call(SUP.terminate_child, "b")
     sup.call(SUP.terminate_child, "s")
     assert sup.call(SUP.count_children) == ChildCounts(specs=3, active=1, supervisors=1, workers=2)
 
 
+@pytest.mark.otp_case(176)
 def test_which_child(lab: Lab) -> None:
-    """Case 176."""
     sup = started(lab, lab.worker("a"), tree(id="s"))
     info = sup.call(SUP.which_child, "a")
     assert (info.id, info.ref, info.state, info.type) == ("a", lab.refs["a"], "running", "worker")
     assert sup.call(SUP.which_child, "s").type == "supervisor"
 
 
+@pytest.mark.otp_case(85)
 def test_get_childspec(lab: Lab) -> None:
-    """Case 85."""
     spec = lab.worker("a").opts(shutdown=2.0)
     sup = started(lab, spec)
     assert sup.call(SUP.get_childspec, "a") is spec
 
 
+@pytest.mark.otp_case(84)
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
@@ -186,7 +186,6 @@ def test_get_childspec(lab: Lab) -> None:
     ids=str,
 )
 def test_start_child_of_a_bad_spec_tells_who_asked(lab: Lab, spec: Any, problem: str) -> None:
-    """Case 84."""
     sup = started(lab)
     with pytest.raises(SpecError) as caught:
         sup.call(SUP.start_child, spec)

@@ -1,4 +1,4 @@
-"""Supervisor: who is restarted, and whom that takes along. otp_cases E and F."""
+"""Supervisor: who is restarted, and whom that takes along. OTP cases E and F."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ FOUR = "abcd"
 # E. Restart types.
 
 
+@pytest.mark.otp_case(97)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z"), BOOM], ids=str)
 def test_permanent_child_is_restarted_whatever_its_reason(lab: Lab, reason: Reason) -> None:
-    """Case 97."""
     started(lab, lab.worker("p"))
     lab.end("p", reason)
     assert lab.trace().split(") ")[1:] == ["+p"]
 
 
+@pytest.mark.otp_case(98)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z")], ids=str)
 def test_transient_child_that_ends_well_is_not_restarted(lab: Lab, reason: Reason) -> None:
-    """Case 98; bug report A 37."""
+    """Bug report A 37."""
     sup = started(lab, lab.worker("t").opts(restart="transient"))
     lab.end("t", reason)
     assert lab.trace() == f"-t({reason})"
@@ -47,9 +48,9 @@ def test_transient_child_that_crashes_is_restarted(lab: Lab) -> None:
     assert lab.trace() == "-t(boom) +t"
 
 
+@pytest.mark.otp_case(100)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), BOOM], ids=str)
 def test_temporary_child_is_forgotten_and_its_id_is_free(lab: Lab, reason: Reason) -> None:
-    """Case 100."""
     sup = started(lab, lab.worker("t").opts(restart="temporary"))
     lab.end("t", reason)
     lab.trace()
@@ -59,8 +60,8 @@ def test_temporary_child_is_forgotten_and_its_id_is_free(lab: Lab, reason: Reaso
     assert lab.trace() == "+t"
 
 
+@pytest.mark.otp_case(102)
 def test_child_that_unlinked_itself_and_died_is_listed_and_can_be_stopped(lab: Lab) -> None:
-    """Case 102."""
     sup = started(lab, lab.worker("a"))
     child = lab.refs["a"]
     child.call(child.actor_class.ask_to_do, lambda worker: worker.unlink(sup))
@@ -75,6 +76,7 @@ def test_child_that_unlinked_itself_and_died_is_listed_and_can_be_stopped(lab: L
 # F. Strategies.
 
 
+@pytest.mark.otp_case(104, 105, 106)
 @pytest.mark.parametrize(
     ("strategy", "killed", "trace"),
     [
@@ -87,7 +89,6 @@ def test_child_that_unlinked_itself_and_died_is_listed_and_can_be_stopped(lab: L
     ],
 )
 def test_strategy(lab: Lab, strategy: str, killed: str, trace: str) -> None:
-    """Cases 104, 105 and 106."""
     sup = started(lab, *lab.workers(FOUR), strategy=strategy)
     before = {ident: lab.refs[ident] for ident in FOUR}
     lab.kill(killed)
@@ -97,8 +98,8 @@ def test_strategy(lab: Lab, strategy: str, killed: str, trace: str) -> None:
     assert ids(sup) == "d c b a"
 
 
+@pytest.mark.otp_case(108)
 def test_rest_for_one_brings_back_who_was_not_running_but_no_temporary(lab: Lab) -> None:
-    """Case 108."""
     a, t = lab.worker("a"), lab.worker("t").opts(restart="temporary")
     tr, m0, m = lab.worker("tr").opts(restart="transient"), lab.worker("m0"), lab.worker("m")
     sup = started(lab, m0, a, t, tr, m, lab.worker("z"), strategy="rest_for_one")
@@ -111,8 +112,8 @@ def test_rest_for_one_brings_back_who_was_not_running_but_no_temporary(lab: Lab)
     assert states(sup) == {"m0": "stopped", "a": "running", "tr": "running", "m": "running", "z": "running"}
 
 
+@pytest.mark.otp_case(109)
 def test_end_of_a_temporary_child_never_restarts_its_group(lab: Lab) -> None:
-    """Case 109."""
     sup = started(
         lab, lab.worker("a"), lab.worker("t").opts(restart="temporary"), lab.worker("b"), strategy="one_for_all"
     )
@@ -121,8 +122,8 @@ def test_end_of_a_temporary_child_never_restarts_its_group(lab: Lab) -> None:
     assert states(sup) == {"a": "running", "b": "running"}
 
 
+@pytest.mark.otp_case(110)
 def test_clean_end_of_a_transient_child_never_restarts_its_group(lab: Lab) -> None:
-    """Case 110."""
     sup = started(
         lab, lab.worker("a"), lab.worker("t").opts(restart="transient"), lab.worker("b"), strategy="one_for_all"
     )
@@ -131,8 +132,8 @@ def test_clean_end_of_a_transient_child_never_restarts_its_group(lab: Lab) -> No
     assert states(sup) == {"a": "running", "t": "stopped", "b": "running"}
 
 
+@pytest.mark.otp_case(112)
 def test_restarted_child_keeps_its_place_and_a_new_one_goes_to_the_end(lab: Lab) -> None:
-    """Case 112."""
     sup = started(lab, *lab.workers("abd"))
     sup.call(SUP.terminate_child, "a")
     sup.call(SUP.restart_child, "a")
@@ -152,31 +153,31 @@ def killed_while_suspended(lab: Lab, sup: otpy.Ref[Any], *idents: str) -> str:
     return lab.trace()
 
 
+@pytest.mark.otp_case(113)
 def test_simultaneous_ends_are_counted_one_by_one_in_one_for_one(lab: Lab) -> None:
-    """Case 113."""
     sup = started(lab, *lab.workers("abc"), max_restarts=1)
     assert killed_while_suspended(lab, sup, "a", "c") == "+a -b(shutdown) -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(113)
 def test_simultaneous_ends_within_the_limit_are_all_restarted(lab: Lab) -> None:
-    """Case 113."""
     sup = started(lab, *lab.workers("abc"), max_restarts=2)
     assert killed_while_suspended(lab, sup, "a", "c") == "+a +c"
 
 
+@pytest.mark.otp_case(114)
 @pytest.mark.parametrize(
     ("killed", "trace"),
     [("ac", "-b(shutdown) +a +b +c"), ("ca", "-b(shutdown) +a +b +c"), ("abc", "+a +b +c")],
 )
 def test_simultaneous_ends_are_one_restart_in_one_for_all(lab: Lab, killed: str, trace: str) -> None:
-    """Case 114."""
     sup = started(lab, *lab.workers("abc"), strategy="one_for_all", max_restarts=1)
     assert killed_while_suspended(lab, sup, *killed) == trace
     assert sup.is_alive()
 
 
+@pytest.mark.otp_case(116)
 def test_nested_supervisor_that_gives_up_is_restarted_with_those_after_it(lab: Lab) -> None:
-    """Case 116."""
     inner = tree(*(lab.worker(ident) for ident in ("i1", "i2")), id="in", max_restarts=0)
     sup = started(lab, lab.worker("a"), inner, lab.worker("z"), strategy="rest_for_one")
     lab.kill("i1")
@@ -184,8 +185,8 @@ def test_nested_supervisor_that_gives_up_is_restarted_with_those_after_it(lab: L
     assert sup.is_alive()
 
 
+@pytest.mark.otp_case(117)
 def test_end_during_a_group_restart_is_dealt_with_after_it(lab: Lab) -> None:
-    """Case 117."""
     gate = lab.gate()
     slow = lab.worker("b", at_start=lambda number: number == 2 and gate.wait())
     started(lab, lab.worker("a"), slow, lab.worker("c"), strategy="one_for_all")
@@ -198,8 +199,8 @@ def test_end_during_a_group_restart_is_dealt_with_after_it(lab: Lab) -> None:
     assert lab.trace() == "+b +c -c(shutdown) -b(shutdown) +a +b +c"
 
 
+@pytest.mark.otp_case(118)
 def test_suspended_supervisor_restarts_when_resumed(lab: Lab) -> None:
-    """Case 118."""
     sup = started(lab, lab.worker("a"))
     lab.system.suspend(sup.path)
     lab.kill("a")
@@ -235,8 +236,9 @@ def test_parent_that_watches_its_child_is_restarted_like_any_other(lab: Lab) -> 
     assert lab.refs["b"].is_alive()
 
 
+@pytest.mark.otp_case(102)
 def test_exit_of_a_child_that_was_unlinked_by_force_goes_unnoticed(lab: Lab) -> None:
-    """Case 102: an unlinked start function."""
+    """An unlinked start function."""
     sup = started(lab, lab.worker("a"))
     drop_link(sup, lab.refs["a"])
     lab.kill("a")

@@ -1,4 +1,4 @@
-"""Supervisor: how children are stopped, and for how long they are waited for. otp_cases J."""
+"""Supervisor: how children are stopped, and for how long they are waited for. OTP cases J."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def stop(lab: Lab, sup: otpy.Ref[Any]) -> None:
     lab.settle()
 
 
+@pytest.mark.otp_case(150)
 @pytest.mark.parametrize("traps", [True, False], ids=["traps", "does not trap"])
 def test_child_that_is_busy_too_long_is_killed_and_the_others_stop_well(lab: Lab, *, traps: bool) -> None:
-    """Case 150."""
     gate = lab.gate()
     sup = started(lab, lab.worker("a"), lab.worker("b", traps=traps).opts(shutdown=1.0))
     busy = lab.refs["b"]
@@ -48,8 +48,9 @@ def test_child_that_is_busy_too_long_is_killed_and_the_others_stop_well(lab: Lab
     assert lab.trace() == ""
 
 
+@pytest.mark.otp_case(152)
 def test_trapping_child_works_off_its_backlog_within_its_time(lab: Lab) -> None:
-    """Case 152: ten jobs of 20 ms wait, 50 ms are given."""
+    """Ten jobs of 20 ms wait, 50 ms are given."""
     done: list[int] = []
     sup = started(lab, lab.worker("a").opts(shutdown=0.05))
     child = lab.refs["a"]
@@ -68,8 +69,9 @@ def test_trapping_child_works_off_its_backlog_within_its_time(lab: Lab) -> None:
     assert done == [0, 1]
 
 
+@pytest.mark.otp_case(30)
 def test_trapping_child_ends_after_what_came_before_the_signal(lab: Lab) -> None:
-    """Semantics 7.7 and 1.6; case 30."""
+    """Semantics 7.7 and 1.6."""
     done: list[str] = []
     sup = started(lab, lab.worker("a"))
     child = lab.refs["a"]
@@ -83,8 +85,9 @@ def test_trapping_child_ends_after_what_came_before_the_signal(lab: Lab) -> None
     assert done == ["before"]
 
 
+@pytest.mark.otp_case(60)
 def test_child_that_does_not_trap_drops_its_backlog_and_ends_without_terminate(lab: Lab) -> None:
-    """Semantics 1.6; case 60."""
+    """Semantics 1.6."""
     done: list[str] = []
     sup = started(lab, lab.worker("a", traps=False))
     child = lab.refs["a"]
@@ -99,8 +102,9 @@ def test_child_that_does_not_trap_drops_its_backlog_and_ends_without_terminate(l
     assert child.reason == Shutdown()
 
 
+@pytest.mark.otp_case(153)
 def test_children_of_a_supervisor_stop_one_after_another(lab: Lab) -> None:
-    """Case 153: five children that take 300 ms each take 1.5 s."""
+    """Five children that take 300 ms each take 1.5 s."""
     sup = started(lab, *(lab.worker(ident, at_stop=lambda: otpy.sleep(0.3)) for ident in "abcde"))
     stop(lab, sup)
     lab.clock.advance(1.4)
@@ -110,8 +114,8 @@ def test_children_of_a_supervisor_stop_one_after_another(lab: Lab) -> None:
     assert lab.trace() == "-a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(156)
 def test_end_of_a_sibling_during_the_stop_restarts_nothing(lab: Lab) -> None:
-    """Case 156."""
     gate = lab.gate()
     sup = started(lab, *lab.workers("ab"), lab.worker("c", at_stop=gate.wait))
     stop(lab, sup)
@@ -120,9 +124,9 @@ def test_end_of_a_sibling_during_the_stop_restarts_nothing(lab: Lab) -> None:
     assert lab.trace() == "✝a -c(shutdown) -b(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(156)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z"), BOOM], ids=str)
 def test_child_that_ends_by_itself_during_the_stop_restarts_nothing(lab: Lab, reason: Reason) -> None:
-    """Case 156."""
     gate = lab.gate()
     sup = started(lab, lab.worker("a"), lab.worker("c", at_stop=gate.wait))
     stop(lab, sup)
@@ -134,8 +138,8 @@ def test_child_that_ends_by_itself_during_the_stop_restarts_nothing(lab: Lab, re
     assert sup.reason == Shutdown()
 
 
+@pytest.mark.otp_case(157)
 def test_nested_supervisor_is_waited_for_without_end(lab: Lab) -> None:
-    """Case 157."""
     inner = tree(lab.worker("s", at_stop=lambda: otpy.sleep(2_000.0)).opts(shutdown=otpy.INFINITY), id="inner")
     sup = started(lab, lab.worker("a"), inner)
     stop(lab, sup)
@@ -233,8 +237,8 @@ def test_terminate_that_raises_while_stopping_is_reported_and_restarts_nothing(l
     assert lab.starts["b"] == 2
 
 
+@pytest.mark.otp_case(231)
 def test_replacement_gets_the_name_of_a_child_that_had_to_be_killed(lab: Lab) -> None:
-    """Case 231."""
     gate = lab.gate()
     spec = lab.worker("a").opts(shutdown=0.2, name="cache")
     sup = started(lab, spec)

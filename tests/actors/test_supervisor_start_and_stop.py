@@ -1,4 +1,4 @@
-"""Supervisor: start in order, roll back, stop in reverse. otp_cases D."""
+"""Supervisor: start in order, roll back, stop in reverse. OTP cases D."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from support.lab import Lab
 
 
+@pytest.mark.otp_case(76)
 def test_children_start_in_order_and_stop_in_reverse(lab: Lab) -> None:
-    """Case 76."""
     parent, sup = lab.start_under_parent(tree(*lab.workers("abc")))
     assert lab.trace() == "+a +b +c"
     assert ids(sup) == "c b a"
@@ -26,9 +26,10 @@ def test_children_start_in_order_and_stop_in_reverse(lab: Lab) -> None:
     assert lab.trace() == "-c(shutdown) -b(shutdown) -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(77, 78)
 @pytest.mark.parametrize("restart", ["permanent", "transient", "temporary"])
 def test_failed_start_stops_what_was_started_and_names_the_child(lab: Lab, restart: Any) -> None:
-    """Cases 77 and 78; bug report A 16."""
+    """Bug report A 16."""
     a, b, c, d = lab.worker("a"), lab.worker("b"), lab.worker("c", "!").opts(restart=restart), lab.worker("d")
     with pytest.raises(StartError) as caught:
         lab.system.start(tree(a, b, c, d))
@@ -46,8 +47,8 @@ def test_failed_start_of_a_nested_supervisor_rolls_back_the_outer_one(lab: Lab) 
     assert caught.value.reason == Shutdown(FailedChild("inner", Shutdown(FailedChild("i2", BOOM))))
 
 
+@pytest.mark.otp_case(80)
 def test_ignored_child_keeps_its_spec_unless_it_is_temporary(lab: Lab) -> None:
-    """Case 80."""
     sup = lab.start(tree(lab.worker("a", "~"), lab.worker("t", "~").opts(restart="temporary"), lab.worker("b")))
     assert lab.trace() == "~a ~t +b"
     assert states(sup) == {"a": "stopped", "b": "running"}
@@ -55,29 +56,29 @@ def test_ignored_child_keeps_its_spec_unless_it_is_temporary(lab: Lab) -> None:
     assert (counts.specs, counts.active, counts.supervisors, counts.workers) == (2, 1, 0, 2)
 
 
+@pytest.mark.otp_case(81)
 @pytest.mark.parametrize(
     ("decision", "reason"),
     [(otpy.Ignore(), Normal()), (otpy.Stop(BOOM), BOOM), (otpy.Fail(BOOM), BOOM)],
     ids=str,
 )
 def test_supervisor_whose_init_decides_against_it_starts_nothing(lab: Lab, decision: object, reason: Reason) -> None:
-    """Case 81."""
     with pytest.raises(StartError) as caught:
         lab.system.start(tree(lab.worker("a"), init=lambda _: decision))
     assert caught.value.reason == reason
     assert lab.trace() == ""
 
 
+@pytest.mark.otp_case(81)
 @pytest.mark.parametrize("junk", ["junk", 0, otpy.Continue("x"), otpy.Reply(1), []], ids=str)
 def test_supervisor_whose_init_returns_junk_does_not_start(lab: Lab, junk: object) -> None:
-    """Case 81."""
     with pytest.raises(StartError, match="bad return value"):
         lab.system.start(tree(lab.worker("a"), init=lambda _: junk))
     assert lab.trace() == ""
 
 
+@pytest.mark.otp_case(86)
 def test_taken_name_of_a_supervisor_is_refused_with_its_holder(lab: Lab) -> None:
-    """Case 86."""
     first = lab.start(tree(id="first").opts(name="shop"))
     with pytest.raises(NameTakenError) as caught:
         lab.system.start(tree(lab.worker("a"), id="second").opts(name="shop"))
@@ -85,9 +86,9 @@ def test_taken_name_of_a_supervisor_is_refused_with_its_holder(lab: Lab) -> None
     assert lab.trace() == ""
 
 
+@pytest.mark.otp_case(88)
 @pytest.mark.parametrize("reason", [Shutdown(), BOOM, Normal()], ids=str)
 def test_exit_signal_of_a_stranger_is_ignored(lab: Lab, reason: Reason) -> None:
-    """Case 88."""
     sup = lab.start(tree(lab.worker("a")))
     stranger = lab.start(tree(lab.worker("s"), id="other"))
     lab.trace()
@@ -98,9 +99,9 @@ def test_exit_signal_of_a_stranger_is_ignored(lab: Lab, reason: Reason) -> None:
     assert stranger.is_alive()
 
 
+@pytest.mark.otp_case(89)
 @pytest.mark.parametrize("reason", [Normal(), Exit("weird"), Shutdown("x")], ids=str)
 def test_exit_of_the_parent_ends_it_with_the_parents_reason(lab: Lab, reason: Reason) -> None:
-    """Case 89."""
     parent, sup = lab.start_under_parent(tree(*lab.workers("ab")))
     lab.trace()
     parent.cast(Parent.send_exit, reason)
@@ -117,8 +118,8 @@ def test_parent_that_dies_takes_its_supervisor_along(lab: Lab) -> None:
     assert lab.trace() == "-a(shutdown) SUP(killed)"
 
 
+@pytest.mark.otp_case(90)
 def test_killed_supervisor_leaves_its_children_to_their_links(lab: Lab) -> None:
-    """Case 90."""
     sup = lab.start(tree(lab.worker("a"), lab.worker("n", traps=False)))
     deaf = lab.refs["n"]
     lab.trace()
@@ -128,8 +129,8 @@ def test_killed_supervisor_leaves_its_children_to_their_links(lab: Lab) -> None:
     assert lab.system.alive == 0
 
 
+@pytest.mark.otp_case(92)
 def test_unexpected_message_is_reported_and_harms_nobody(lab: Lab) -> None:
-    """Case 92."""
     sup = lab.start(tree(lab.worker("a")))
     with Recorder(lab.system, UnknownMessage) as recorder:
         sup.tell("what is this")
@@ -140,8 +141,8 @@ def test_unexpected_message_is_reported_and_harms_nobody(lab: Lab) -> None:
     assert sup.is_alive()
 
 
+@pytest.mark.otp_case(93)
 def test_call_to_a_supervisor_that_is_stopping_fails_with_its_exit(lab: Lab) -> None:
-    """Case 93."""
     gate = lab.gate()
     sup = lab.start(tree(lab.worker("a", at_stop=gate.wait)))
     asking = lab.start(tree(lab.worker("q"), id="other"))
@@ -163,9 +164,10 @@ def test_call_to_a_supervisor_that_is_stopping_fails_with_its_exit(lab: Lab) -> 
     assert asking.is_alive()
 
 
+@pytest.mark.otp_case(94)
 @pytest.mark.parametrize("options", [{}, {"start_timeout": 9.0}, {"place": "thread"}], ids=str)
 def test_init_that_calls_its_own_supervisor_is_refused_at_once(lab: Lab, options: dict[str, Any]) -> None:
-    """Case 94, bug report A 43. OTP lets such a call run into its timeout, or hang."""
+    """Bug report A 43. OTP lets such a call run into its timeout, or hang."""
     refusals: list[Exception] = []
 
     class Asking(otpy.GenServer):
@@ -208,8 +210,8 @@ def test_terminate_that_calls_its_own_supervisor_is_refused_at_once(lab: Lab) ->
     assert len(refusals) == 1
 
 
+@pytest.mark.otp_case(96)
 def test_requests_wait_while_a_child_starts(lab: Lab) -> None:
-    """Case 96."""
     gate = lab.gate()
     sup = lab.start(tree(lab.worker("q"), id="other"))
     slow = lab.start(tree())

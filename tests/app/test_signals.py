@@ -59,8 +59,9 @@ STUCK = """
 """
 
 
+@pytest.mark.otp_case(233)
 def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: Path) -> None:
-    """Q217, report 97: path, thread and line; exit code 75."""
+    """Report 97: path, thread and line; exit code 75."""
     source = (
         STUCK
         + """
@@ -193,11 +194,12 @@ def test_a_program_that_leaves_its_block_by_sys_exit_stops_its_tree(tmp_path: Pa
     assert (code, said.split("\n"), complained) == (3, ["terminated c", "terminated b", "terminated a"], "")
 
 
+@pytest.mark.otp_case(233)
 @pytest.mark.parametrize(
     "hang", ["time.sleep(60)", "exec('while True: pass')", "threading.Lock().__enter__() or l.acquire()"]
 )
 def test_the_interpreter_ends_although_an_actor_is_stuck(tmp_path: Path, hang: str) -> None:
-    """Q217: an unsupervised one, in a system nobody stopped."""
+    """An unsupervised one, in a system nobody stopped."""
     source = f"""
     l = threading.Lock(); l.acquire()
     class Stuck(otpy.GenServer):

@@ -60,11 +60,12 @@ ROWS = [
 ]
 
 
+@pytest.mark.otp_case(132, 133, 134)
 @pytest.mark.parametrize(("max_restarts", "max_seconds", "crashes", "of_otp", "expected"), ROWS)
 def test_timeline(
     max_restarts: int, max_seconds: float, crashes: list[int], of_otp: int | None, expected: int | None
 ) -> None:
-    """Cases 132 to 134, with the adaptations that the exact clock asks for."""
+    """Adapted where the exact clock asks for it."""
     assert dies_at(max_restarts, max_seconds, crashes) == expected
 
 

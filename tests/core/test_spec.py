@@ -29,8 +29,8 @@ def refusal(spec: object, **options: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.otp_case(85)
 def test_defaults_are_otps() -> None:
-    """Case 85."""
     spec = otpy.child(Cache, 3)
     assert spec == ChildSpec("Cache", Cache, (3,), {}, None, Options())
     assert spec.options.restart == "permanent"
@@ -38,8 +38,8 @@ def test_defaults_are_otps() -> None:
     assert spec.options.start_timeout is None
 
 
+@pytest.mark.otp_case(224)
 def test_id_is_the_name_of_the_class_or_function() -> None:
-    """Case 224."""
     assert (otpy.child(Cache).id, otpy.child(poll, "x").id) == ("Cache", "poll")
 
 
@@ -114,9 +114,9 @@ BAD = [
 ]
 
 
+@pytest.mark.otp_case(84)
 @pytest.mark.parametrize(("spec", "problem"), BAD, ids=[str(problem) for _, problem in BAD])
 def test_bad_spec_is_refused_with_its_path_and_the_mend(spec: ChildSpec, problem: str | None) -> None:
-    """Case 84."""
     if problem is None:
         assert check_spec("shop", spec) is spec
     else:
@@ -124,6 +124,7 @@ def test_bad_spec_is_refused_with_its_path_and_the_mend(spec: ChildSpec, problem
         assert problem in refusal(spec)
 
 
+@pytest.mark.otp_case(84)
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
@@ -135,10 +136,10 @@ def test_bad_spec_is_refused_with_its_path_and_the_mend(spec: ChildSpec, problem
     ids=str,
 )
 def test_what_is_no_spec_is_refused(spec: object, problem: str) -> None:
-    """Case 84."""
     assert refusal(spec) == problem
 
 
+@pytest.mark.otp_case(146)
 @pytest.mark.parametrize(
     ("restart", "auto_shutdown", "works"),
     [
@@ -151,7 +152,6 @@ def test_what_is_no_spec_is_refused(spec: object, problem: str) -> None:
 def test_significant_needs_a_child_that_may_end_and_a_supervisor_that_cares(
     restart: Any, auto_shutdown: Any, *, works: bool
 ) -> None:
-    """Case 146."""
     spec = otpy.child(Cache).opts(restart=restart, significant=True)
     if works:
         assert check_spec("shop", spec, auto_shutdown=auto_shutdown) is spec
@@ -159,15 +159,15 @@ def test_significant_needs_a_child_that_may_end_and_a_supervisor_that_cares(
         assert "a significant child is transient or temporary" in refusal(spec, auto_shutdown=auto_shutdown)
 
 
+@pytest.mark.otp_case(82)
 def test_two_children_with_one_id_are_refused() -> None:
-    """Case 82."""
     with pytest.raises(SpecError, match=r"shop/Cache: two children have this id; give one of them .opts\(id=…\)"):
         check_specs("shop", [otpy.child(Cache), otpy.child(Cache)])
 
 
+@pytest.mark.otp_case(81)
 @pytest.mark.parametrize("found", [None, otpy.child(Cache), "ab", {}], ids=str)
 def test_children_must_return_a_list(found: object) -> None:
-    """Case 81."""
     with pytest.raises(SpecError, match=r"shop: children\(\) must return a list of child specs"):
         check_specs("shop", found)
 

@@ -36,15 +36,16 @@ def test_all_other_reasons_are_abnormal(reason: Reason) -> None:
     assert not is_clean(reason)
 
 
+@pytest.mark.otp_case(97)
 @pytest.mark.parametrize("reason", [*CLEAN, *ABNORMAL], ids=str)
 def test_permanent_child_is_restarted_whatever_its_reason(reason: Reason) -> None:
-    """Case 97; bug report A 35."""
+    """Bug report A 35."""
     assert verdict("permanent", reason) == "restart"
 
 
+@pytest.mark.otp_case(98)
 @pytest.mark.parametrize("reason", CLEAN, ids=str)
 def test_transient_child_is_kept_without_a_process_after_a_clean_end(reason: Reason) -> None:
-    """Case 98."""
     assert verdict("transient", reason) == "keep"
 
 
@@ -54,12 +55,13 @@ def test_transient_child_is_restarted_after_an_abnormal_end(reason: Reason) -> N
     assert verdict("transient", reason) == "restart"
 
 
+@pytest.mark.otp_case(100)
 @pytest.mark.parametrize("reason", [*CLEAN, *ABNORMAL], ids=str)
 def test_temporary_child_is_forgotten_whatever_its_reason(reason: Reason) -> None:
-    """Case 100."""
     assert verdict("temporary", reason) == "forget"
 
 
+@pytest.mark.otp_case(104, 105, 106)
 @pytest.mark.parametrize(
     ("strategy", "ended", "group"),
     [
@@ -73,7 +75,7 @@ def test_temporary_child_is_forgotten_whatever_its_reason(reason: Reason) -> Non
     ],
 )
 def test_a_restart_takes_along_whom_its_strategy_says(strategy: str, ended: str, group: list[str]) -> None:
-    """Semantics 7.4; cases 104 to 106."""
+    """Semantics 7.4."""
     assert list(affected(strategy, ABCD, ABCD.index(ended))) == group  # type: ignore[arg-type]
 
 

@@ -48,18 +48,19 @@ def test_a_subclass_serves_the_requests_of_its_base(system: otpy.System) -> None
     assert system.start(Louder).call(Doer.read) == ["louder"]
 
 
+@pytest.mark.otp_case(48)
 def test_a_call_to_a_dead_actor_fails_at_once(system: otpy.System) -> None:
-    """C48."""
     ref = system.start(Doer)
     ref.kill()
     with pytest.raises(NoProcError, match="it had ended before the call"):
         ref.within(None).call(Doer.read)
 
 
+@pytest.mark.otp_case(49)
 def test_a_call_that_takes_too_long_fails_and_its_late_reply_is_dropped(
     timed: otpy.System, clock: VirtualClock
 ) -> None:
-    """C49, report 71."""
+    """Report 71."""
     server, caller = timed.start(Doer), timed.start(Doer)
     gate = Gate()
 
@@ -95,8 +96,8 @@ def test_a_call_takes_five_seconds_unless_told_otherwise(timed: otpy.System, clo
         caller = timed.start(Doer)
 
 
+@pytest.mark.otp_case(50)
 def test_a_call_without_time_fails_unless_the_reply_is_there(system: otpy.System) -> None:
-    """C50."""
     server = system.start(Doer)
     with Gate() as gate:
         server.cast(Doer.run, lambda _: gate.wait())
@@ -120,8 +121,9 @@ def test_a_time_that_is_no_number_is_refused(system: otpy.System) -> None:
         system.start(Doer).within(float("nan"))
 
 
+@pytest.mark.otp_case(229)
 def test_an_error_in_a_call_ends_the_server_and_reaches_the_caller(system: otpy.System) -> None:
-    """Q213: pykka's actors live on."""
+    """The actors of pykka live on."""
     ref = system.start(Doer)
     with pytest.raises(CallExitError) as caught:
         ref.call(Doer.do, lambda _: 1 // 0)
@@ -145,24 +147,25 @@ def test_each_failing_caller_gets_an_error_of_its_own(system: otpy.System) -> No
         assert errors[0] is not errors[1]
 
 
+@pytest.mark.otp_case(53)
 def test_a_stop_without_reply_fails_the_call_with_its_reason(system: otpy.System) -> None:
-    """C53."""
     ref = system.start(Doer)
     with pytest.raises(CallExitError) as caught:
         ref.call(Doer.do, lambda _: otpy.Stop())
     assert caught.value.reason == otpy.Normal()
 
 
+@pytest.mark.otp_case(54)
 def test_a_stop_with_reply_runs_terminate_before_the_reply(system: otpy.System) -> None:
-    """C54."""
     log: list[object] = []
     ref = system.start(Doer, log)
     assert ref.call(Doer.do, lambda _: otpy.Stop(otpy.Normal(), "bye")) == "bye"
     assert log == [("terminate", otpy.Normal())]
 
 
+@pytest.mark.otp_case(56)
 def test_the_first_of_two_replies_counts(system: otpy.System) -> None:
-    """C56, semantics 6.8."""
+    """Semantics 6.8."""
     ref = system.start(Doer)
     said: list[bool] = []
 
@@ -265,8 +268,8 @@ def test_the_server_can_refuse_a_request_and_live_on(system: otpy.System) -> Non
     assert ref.is_alive()
 
 
+@pytest.mark.otp_case(232)
 def test_a_thousand_callers_of_a_dying_actor_all_return(system: otpy.System) -> None:
-    """Q216."""
     server, probe = system.start(Doer), Probe(system)
     callers = [system.start(Doer) for _ in range(300)]
     gate = Gate()
@@ -289,8 +292,9 @@ def test_a_thousand_callers_of_a_dying_actor_all_return(system: otpy.System) -> 
             future.get(timeout=5)
 
 
+@pytest.mark.otp_case(93)
 def test_a_call_while_the_server_terminates_gets_its_reason(system: otpy.System) -> None:
-    """D93 for any actor: what comes during terminate is not handled, and nobody waits for it in vain."""
+    """For any actor: what comes during terminate is not handled, and nobody waits for it in vain."""
 
     class Slow(Doer):
         def terminate(self, reason: otpy.Reason) -> None:
@@ -335,9 +339,8 @@ def test_a_terminating_actor_that_calls_who_waits_for_its_end_is_told_so(system:
     assert seen == ["DeadlockError"]
 
 
+@pytest.mark.otp_case(68)
 def test_a_stop_that_ends_with_another_reason_raises_it(system: otpy.System) -> None:
-    """C68."""
-
     class Failing(Doer):
         def terminate(self, reason: otpy.Reason) -> None:
             otpy.exit(BOOM)
@@ -347,8 +350,8 @@ def test_a_stop_that_ends_with_another_reason_raises_it(system: otpy.System) -> 
     assert caught.value.reason == BOOM
 
 
+@pytest.mark.otp_case(69)
 def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy.System) -> None:
-    """C69."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     with Gate() as gate:
@@ -359,8 +362,9 @@ def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy
     assert monitor.wait().reason == otpy.Normal()
 
 
+@pytest.mark.otp_case(70)
 def test_a_stop_waits_behind_what_was_sent_before(system: otpy.System) -> None:
-    """C70, report 53: `exit` and `kill` do not."""
+    """Report 53: `exit` and `kill` do not."""
     log: list[object] = []
     ref = system.start(Doer, log)
     for number in range(100):

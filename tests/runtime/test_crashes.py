@@ -76,12 +76,13 @@ ERRORS = [
 ]
 
 
+@pytest.mark.otp_case(230)
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("place", ["pool", "thread"])
 def test_whatever_a_handler_raises_ends_its_actor_alone(
     system: otpy.System, events: Recorder, error: BaseException, place: str
 ) -> None:
-    """Q214, reports 38, 49: pykka stops every actor of the program. No error's own code can prevent the report."""
+    """Reports 38, 49: pykka stops every actor of the program. No error's own code can prevent the report."""
     other = system.start(Doer)
     for send in ("call", "cast", "tell", "terminate"):
         ref = system.start(otpy.child(Doer).opts(place=place))  # type: ignore[typeddict-item]

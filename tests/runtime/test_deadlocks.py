@@ -25,8 +25,9 @@ def chain_of(ref: otpy.Ref[Doer], *path: otpy.Ref[Doer]) -> tuple[str, ...]:
     return ref.call(Doer.do, go, path)  # type: ignore[no-any-return]
 
 
+@pytest.mark.otp_case(48)
 def test_a_call_to_oneself_is_refused(system: otpy.System) -> None:
-    """C48, report 64."""
+    """Report 64."""
     a = system.start(Doer)
     assert chain_of(a, a) == ("t/Doer", "t/Doer")
     assert a.is_alive()
@@ -82,8 +83,9 @@ def keep(self: Doer, kept: list[otpy.Caller]) -> otpy.NoReply:
     return otpy.NoReply()
 
 
+@pytest.mark.otp_case(94)
 def test_an_init_that_calls_its_starter_is_refused(system: otpy.System) -> None:
-    """D94 with spawn_link: the parent waits for the child's start."""
+    """With spawn_link: the parent waits for the child's start."""
     seen: list[str] = []
     parent = system.start(Doer)
 
@@ -96,8 +98,9 @@ def test_an_init_that_calls_its_starter_is_refused(system: otpy.System) -> None:
     assert seen == [child.path, parent.path, child.path]
 
 
+@pytest.mark.otp_case(94)
 def test_an_init_that_calls_its_supervisor_is_refused(system: otpy.System) -> None:
-    """Report 43, D94: also when its start runs inline, on the supervisor's own thread."""
+    """Report 43: also when its start runs inline, on the supervisor's own thread."""
     seen: list[str] = []
 
     def call_supervisor(self: Doer) -> None:

@@ -23,8 +23,9 @@ def test_a_reply_decision_is_the_reply(system: otpy.System) -> None:
     assert ref.ask(lambda *_: otpy.Reply("raw")) == "raw"
 
 
+@pytest.mark.otp_case(44, 45)
 def test_continue_goes_before_any_other_message(system: otpy.System) -> None:
-    """C44, C45: c1, then c2, then what had been queued; the starter was released before."""
+    """C1, then c2, then what had been queued; the starter was released before."""
     released = Gate()
 
     def at_start(self: Doer) -> otpy.Continue:
@@ -53,8 +54,9 @@ def test_a_cast_may_continue(system: otpy.System) -> None:
     assert flush(ref) == [("continue", "a"), ("continue", "b")]
 
 
+@pytest.mark.otp_case(72)
 def test_a_continue_without_handler_ends_the_actor(system: otpy.System) -> None:
-    """C72: undef in OTP."""
+    """OTP: undef."""
 
     class Bare(otpy.GenServer):
         @otpy.call
@@ -67,8 +69,9 @@ def test_a_continue_without_handler_ends_the_actor(system: otpy.System) -> None:
     assert "has no handle_continue" in str(monitor.wait().reason)
 
 
+@pytest.mark.otp_case(72)
 def test_missing_handlers(system: otpy.System, events: Recorder) -> None:
-    """C72: an unknown message is reported and harms nobody; an unknown request ends the actor."""
+    """An unknown message is reported and harms nobody; an unknown request ends the actor."""
     ref = system.start(otpy.GenServer)
     ref.tell("hello")
     with pytest.raises(CallExitError, match="no handle_call"):
@@ -78,17 +81,17 @@ def test_missing_handlers(system: otpy.System, events: Recorder) -> None:
     assert system.start(otpy.GenServer).stop()
 
 
+@pytest.mark.otp_case(57)
 @pytest.mark.parametrize("value", ["oops", 0, False, otpy.Ignore(), otpy.Fail(BOOM), otpy.Reply("to nobody")])
 def test_a_cast_may_not_return_a_value(system: otpy.System, value: object) -> None:
-    """C57."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     ref.cast(Doer.run, lambda _: value)
     assert isinstance(monitor.wait().reason, BadReturn)
 
 
+@pytest.mark.otp_case(57)
 def test_a_bad_return_reaches_terminate_and_the_caller(system: otpy.System) -> None:
-    """C57."""
     log: list[object] = []
     ref = system.start(Doer, log)
     with pytest.raises(CallExitError) as caught:
@@ -97,8 +100,8 @@ def test_a_bad_return_reaches_terminate_and_the_caller(system: otpy.System) -> N
     assert log == [("terminate", BadReturn("Ignore()"))]
 
 
+@pytest.mark.otp_case(64)
 def test_a_timeout_fires_once_when_nothing_comes(timed: otpy.System, clock: VirtualClock) -> None:
-    """C64."""
     ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
     clock.advance(0.04)
     assert ref.call(Doer.do, lambda self: otpy.Reply(list(self.log), timeout=0.05)) == []
@@ -108,16 +111,17 @@ def test_a_timeout_fires_once_when_nothing_comes(timed: otpy.System, clock: Virt
     assert flush(ref) == ["timeout"]
 
 
+@pytest.mark.otp_case(64)
 def test_a_message_cancels_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
-    """C64: any message does, and it is not set again by itself."""
+    """Any message does, and it is not set again by itself."""
     ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
     ref.tell("hello")
     clock.advance(1.0)
     assert flush(ref) == ["hello"]
 
 
+@pytest.mark.otp_case(65)
 def test_a_timeout_of_nothing_gives_way_to_a_waiting_message(timed: otpy.System, clock: VirtualClock) -> None:
-    """C65."""
     ref = timed.start(Doer)
     with Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait() or otpy.NoReply(timeout=0))
@@ -142,8 +146,9 @@ def test_a_timeout_may_be_set_again_by_its_own_handler(timed: otpy.System, clock
     assert log == ["tick"] * 3
 
 
+@pytest.mark.otp_case(66)
 def test_an_inspection_does_not_cancel_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
-    """C66: suspend and resume go through the lane, not through the mailbox."""
+    """Suspend and resume go through the lane, not through the mailbox."""
     ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
     timed.suspend("t/Doer")
     timed.resume("t/Doer")

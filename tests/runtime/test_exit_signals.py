@@ -1,4 +1,4 @@
-"""How actors end, and what an exit signal does to whom. The docstrings name the cases of otp_cases.md."""
+"""How actors end, and what an exit signal does to whom. The marks name the cases of OTP."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from otpy.testing import Gate, Probe
 from support.doer import BOOM, Doer, flush
 
 
+@pytest.mark.otp_case(1)
 def test_an_actor_that_stops_is_seen_to_end_normal(system: otpy.System) -> None:
-    """A1."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     ref.cast(Doer.run, lambda _: otpy.Stop())
     assert monitor.wait().reason == otpy.Normal()
 
 
+@pytest.mark.otp_case(2)
 def test_an_error_is_the_exit_reason_with_its_traceback(system: otpy.System) -> None:
-    """A2."""
-
     def fail(_: Doer) -> None:
         raise ValueError("bad")
 
@@ -46,8 +45,9 @@ def test_an_exit_of_ones_own_is_the_exit_reason(system: otpy.System) -> None:
     assert log == [("terminate", BOOM)]
 
 
+@pytest.mark.otp_case(4)
 def test_kill_ends_an_actor_that_traps_exits(system: otpy.System) -> None:
-    """A4. No terminate either."""
+    """No terminate either."""
     log: list[object] = []
     ref = system.start(Doer, log, traps=True)
     monitor = ref.monitor()
@@ -56,8 +56,9 @@ def test_kill_ends_an_actor_that_traps_exits(system: otpy.System) -> None:
     assert log == []
 
 
+@pytest.mark.otp_case(5, 61)
 def test_an_exit_signal_is_a_message_to_who_traps(system: otpy.System) -> None:
-    """A5, C61: from a stranger; the actor lives."""
+    """From a stranger; the actor lives."""
     ref = system.start(Doer, traps=True)
     ref.exit(BOOM)
     [signal] = flush(ref)
@@ -65,9 +66,9 @@ def test_an_exit_signal_is_a_message_to_who_traps(system: otpy.System) -> None:
     assert ref.is_alive()
 
 
+@pytest.mark.otp_case(6, 60)
 @pytest.mark.parametrize("reason", [BOOM, otpy.Shutdown(), otpy.Killed(), otpy.NoProc()])
 def test_an_exit_signal_ends_who_does_not_trap_without_terminate(system: otpy.System, reason: otpy.Reason) -> None:
-    """A6, C60."""
     log: list[object] = []
     ref = system.start(Doer, log)
     flush(ref)
@@ -90,24 +91,24 @@ def test_normal_from_another_is_a_message_to_who_traps(system: otpy.System) -> N
     assert (signal.sender, signal.reason) == (other, otpy.Normal())
 
 
+@pytest.mark.otp_case(8)
 def test_normal_to_oneself_ends_who_does_not_trap(system: otpy.System) -> None:
-    """A8."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     ref.cast(Doer.run, lambda self: self.ref.exit(otpy.Normal()))
     assert monitor.wait().reason == otpy.Normal()
 
 
+@pytest.mark.otp_case(8)
 def test_normal_to_oneself_is_a_message_to_who_traps(system: otpy.System) -> None:
-    """A8."""
     ref = system.start(Doer, traps=True)
     ref.call(Doer.do, lambda self: self.ref.exit(otpy.Normal()))
     [signal] = flush(ref)
     assert (signal.sender, signal.reason) == (ref, otpy.Normal())
 
 
+@pytest.mark.otp_case(9)
 def test_a_reason_kill_of_ones_own_reaches_linked_actors_as_kill(system: otpy.System) -> None:
-    """A9."""
     victim, trapper, plain = system.start(Doer), Probe(system, trap_exit=True), system.start(Doer)
     trapper.link(victim)
     plain.call(Doer.do, lambda self: self.link(victim))
@@ -118,8 +119,8 @@ def test_a_reason_kill_of_ones_own_reaches_linked_actors_as_kill(system: otpy.Sy
     assert monitor.wait().reason == otpy.Kill()
 
 
+@pytest.mark.otp_case(10)
 def test_killed_passes_on_over_links_and_can_be_trapped(system: otpy.System) -> None:
-    """A10."""
     victim, trapper, plain, beyond = (
         system.start(Doer),
         Probe(system, trap_exit=True),
@@ -134,8 +135,8 @@ def test_killed_passes_on_over_links_and_can_be_trapped(system: otpy.System) -> 
     assert [message.reason for message in beyond.expect(1)] == [otpy.Killed()]  # type: ignore[attr-defined]
 
 
+@pytest.mark.otp_case(12)
 def test_a_linked_actor_that_shuts_down_takes_who_does_not_trap_along(system: otpy.System) -> None:
-    """A12."""
     one, other = system.start(Doer), system.start(Doer)
     other.call(Doer.do, lambda self: self.link(one))
     monitor = other.monitor()
@@ -143,8 +144,8 @@ def test_a_linked_actor_that_shuts_down_takes_who_does_not_trap_along(system: ot
     assert monitor.wait().reason == otpy.Shutdown()
 
 
+@pytest.mark.otp_case(13)
 def test_a_trapping_link_ends_the_chain(system: otpy.System) -> None:
-    """A13."""
     a, b, c = system.start(Doer), Probe(system, trap_exit=True), system.start(Doer)
     b.link(a)
     b.link(c)
@@ -156,8 +157,8 @@ def test_a_trapping_link_ends_the_chain(system: otpy.System) -> None:
     assert len(b.messages) == 1
 
 
+@pytest.mark.otp_case(25)
 def test_what_was_sent_before_the_end_is_seen_before_it(system: otpy.System) -> None:
-    """A25."""
     parent = Probe(system, trap_exit=True)
     child = system.start(Doer)
     parent.link(child)
@@ -171,8 +172,9 @@ def test_what_was_sent_before_the_end_is_seen_before_it(system: otpy.System) -> 
     assert [getattr(message, "reason", message) for message in parent.expect(3)] == ["m1", "m2", BOOM]
 
 
+@pytest.mark.otp_case(30)
 def test_messages_before_the_exit_signal_are_handled_by_who_traps_and_none_after(system: otpy.System) -> None:
-    """A30: jobs 1 to 3 are done, then the parent's shutdown, never job 4."""
+    """Jobs 1 to 3 are done, then the parent's shutdown, never job 4."""
     log: list[object] = []
     gate = Gate()
     parent = system.start(Doer)
@@ -204,8 +206,8 @@ def test_messages_before_the_exit_signal_are_dropped_by_who_does_not_trap(system
     assert log == []
 
 
+@pytest.mark.otp_case(62)
 def test_a_parents_normal_exit_ends_a_child_that_traps(system: otpy.System) -> None:
-    """C62."""
     log: list[object] = []
     parent = system.start(Doer)
     child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log, traps=True))
@@ -225,8 +227,9 @@ def test_a_parents_normal_exit_leaves_a_child_that_does_not_trap_alone(system: o
     assert child.reason == otpy.Shutdown()
 
 
+@pytest.mark.otp_case(24, 234)
 def test_the_name_is_free_and_terminate_is_done_when_an_end_is_seen(system: otpy.System) -> None:
-    """A24, Q234: in the order of dying, the news comes last."""
+    """In the order of dying, the news comes last."""
     log: list[object] = []
     ref = system.start(otpy.child(Doer, log).opts(name="it"))
     seen: list[object] = []
@@ -242,8 +245,9 @@ def test_the_name_is_free_and_terminate_is_done_when_an_end_is_seen(system: otpy
     assert seen == [("it", [("terminate", BOOM)], None, False)]
 
 
+@pytest.mark.otp_case(60)
 def test_an_exit_signal_cuts_a_call_short_without_terminate(system: otpy.System) -> None:
-    """C60: whatever the actor was doing, an exit signal it does not trap runs no terminate."""
+    """Whatever the actor was doing, an exit signal it does not trap runs no terminate."""
     log: list[object] = []
     gate = Gate()
     server, ref = system.start(Doer), system.start(Doer, log)
@@ -302,8 +306,8 @@ def test_an_actor_that_kills_itself_leaves_its_code_at_once(system: otpy.System)
     assert system.zombies() == []
 
 
+@pytest.mark.otp_case(57)
 def test_a_bad_return_ends_the_actor_and_fails_its_caller(system: otpy.System) -> None:
-    """C57."""
     log: list[object] = []
     ref = system.start(Doer, log)
     monitor = ref.monitor()
@@ -345,8 +349,9 @@ def test_a_clique_of_linked_actors_ends_whole(system: otpy.System) -> None:
     assert {ref.reason for ref in refs} == {BOOM}
 
 
+@pytest.mark.otp_case(52, 232)
 def test_calls_that_wait_in_a_dying_actor_get_its_reason(system: otpy.System) -> None:
-    """C52, Q216 in small: two calls behind a cast that crashes."""
+    """Two calls behind a cast that crashes."""
     ref = system.start(Doer)
     gate = Gate()
     ref.cast(Doer.run, lambda _: gate.wait())

@@ -13,8 +13,8 @@ from otpy.testing import Gate, Probe
 from support.doer import BOOM, Doer, flush
 
 
+@pytest.mark.otp_case(14)
 def test_linking_twice_is_linking_once(system: otpy.System) -> None:
-    """A14."""
     peer, ref = system.start(Doer), system.start(Doer)
     ref.call(Doer.do, lambda self: (self.link(peer), self.link(peer), self.unlink(peer)) and None)
     peer.exit(BOOM)
@@ -31,8 +31,8 @@ def test_unlinking_from_either_side_removes_the_link(system: otpy.System) -> Non
     assert ref.is_alive()
 
 
+@pytest.mark.otp_case(16)
 def test_unlinking_leaves_an_exit_message_that_has_arrived(system: otpy.System) -> None:
-    """A16."""
     peer, ref = system.start(Doer), system.start(Doer, traps=True)
     ref.call(Doer.do, lambda self: self.link(peer))
 
@@ -45,8 +45,8 @@ def test_unlinking_leaves_an_exit_message_that_has_arrived(system: otpy.System) 
     assert [signal.sender for signal in flush(ref)] == [peer]
 
 
+@pytest.mark.otp_case(17)
 def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
-    """A17."""
     peer, trapper, plain = system.start(Doer), system.start(Doer, traps=True), system.start(Doer)
     peer.kill()
     trapper.call(Doer.do, lambda self: self.link(peer))
@@ -56,15 +56,15 @@ def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
     assert monitor.wait().reason == otpy.NoProc()
 
 
+@pytest.mark.otp_case(18)
 def test_linking_to_oneself_has_no_effect(system: otpy.System) -> None:
-    """A18."""
     ref = system.start(Doer)
     ref.call(Doer.do, lambda self: (self.link(self.ref), self.unlink(self.ref)) and None)
     assert ref.links is None
 
 
+@pytest.mark.otp_case(26)
 def test_no_longer_trapping_leaves_what_has_arrived(system: otpy.System) -> None:
-    """A26."""
     ref = system.start(Doer, traps=True)
 
     def stop_trapping(self: Doer) -> None:
@@ -117,8 +117,8 @@ def test_a_spawned_child_whose_init_fails_leaves_nothing_but_the_error(system: o
     assert parent.links is None
 
 
+@pytest.mark.otp_case(20)
 def test_the_monitor_of_a_dead_actor_fires_noproc_once(system: otpy.System) -> None:
-    """A20."""
     ref, watcher = system.start(Doer), Probe(system)
     ref.kill()
     watcher.monitor(ref)
@@ -129,8 +129,8 @@ def test_the_monitor_of_a_dead_actor_fires_noproc_once(system: otpy.System) -> N
     assert len(watcher.messages) == 2
 
 
+@pytest.mark.otp_case(21)
 def test_watching_oneself_never_fires(system: otpy.System) -> None:
-    """A21."""
     ref = system.start(Doer)
     log: list[object] = []
     ref.call(Doer.do, lambda self: (self.monitor(self.ref), log.append(self.ref.monitors)) and None)
@@ -144,8 +144,9 @@ def test_each_monitor_has_its_own_down(system: otpy.System) -> None:
     assert [down.monitor for down in watcher.expect(3)] == monitors  # type: ignore[attr-defined]
 
 
+@pytest.mark.otp_case(22)
 def test_demonitor_says_whether_it_came_in_time(system: otpy.System) -> None:
-    """A22: without flush the Down stays in the mailbox, with it none is seen."""
+    """Without flush the Down stays in the mailbox, with it none is seen."""
     ref, peer = system.start(Doer), system.start(Doer)
 
     def outlive(self: Doer) -> list[bool]:

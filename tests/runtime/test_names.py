@@ -30,8 +30,8 @@ def test_a_name_reaches_whoever_holds_it(system: otpy.System) -> None:
     assert not handle.is_alive()
 
 
+@pytest.mark.otp_case(28, 42)
 def test_a_taken_name_fails_the_start_and_leaves_its_holder(system: otpy.System) -> None:
-    """A28, B42."""
     holder = system.start(otpy.child(Doer).opts(name="it"))
     with pytest.raises(NameTakenError) as caught:
         system.start(otpy.child(Doer).opts(name="it"))
@@ -40,8 +40,8 @@ def test_a_taken_name_fails_the_start_and_leaves_its_holder(system: otpy.System)
     assert system.alive == 1
 
 
+@pytest.mark.otp_case(28)
 def test_an_actor_registers_one_name_and_no_second(system: otpy.System) -> None:
-    """A28."""
     ref = system.start(Doer)
 
     def register(self: Doer) -> None:
@@ -68,8 +68,9 @@ def test_a_name_is_there_before_init_and_gone_after_a_failed_one(system: otpy.Sy
     assert seen == [True, True, True]
 
 
+@pytest.mark.otp_case(48)
 def test_a_name_nobody_holds_is_noproc_for_calls_and_a_dead_letter_for_the_rest(system: otpy.System) -> None:
-    """C48, report 77; semantics 4.2 differs for tell, which never fails here."""
+    """Report 77; semantics 4.2 differs for tell, which never fails here."""
     handle = system.ref("nobody")
     with Recorder(system, DeadLetter) as letters:
         handle.cast(Doer.read)  # type: ignore[arg-type]  # whatever it is, nobody is there

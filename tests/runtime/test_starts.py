@@ -16,8 +16,8 @@ from otpy.testing import Gate, Probe, Recorder, VirtualClock
 from support.doer import BOOM, Doer, flush
 
 
+@pytest.mark.otp_case(32, 33)
 def test_a_start_returns_after_init(system: otpy.System) -> None:
-    """B32, B33."""
     log: list[object] = []
     system.start(Doer, log, deed=lambda self: self.log.append("init"))
     assert log == ["init"]
@@ -46,30 +46,31 @@ def _fails(system: otpy.System, deed: object, **options: object) -> StartError:
     return caught.value
 
 
+@pytest.mark.otp_case(34)
 def test_an_ignored_start_is_no_crash(system: otpy.System, events: Recorder) -> None:
-    """B34."""
     error = _fails(system, lambda _: otpy.Ignore())
     assert isinstance(error, IgnoredError)
     assert error.reason == otpy.Normal()
     assert events.events == []
 
 
+@pytest.mark.otp_case(36)
 def test_a_stop_from_init_is_the_starts_failure(system: otpy.System, events: Recorder) -> None:
-    """B36."""
     assert _fails(system, lambda _: otpy.Stop(BOOM)).reason == BOOM
     [event] = events.of(ActorCrashed)
     assert event.reason == BOOM
 
 
+@pytest.mark.otp_case(37)
 def test_a_fail_from_init_is_the_starts_failure_and_no_crash(system: otpy.System, events: Recorder) -> None:
-    """B37, as of OTP 26."""
+    """As of OTP 26."""
     assert _fails(system, lambda _: otpy.Fail(BOOM)).reason == BOOM
     assert events.events == []
 
 
+@pytest.mark.otp_case(38)
 @pytest.mark.parametrize("value", ["foo", 0, otpy.Reply(1)])
 def test_another_return_of_init_is_refused(system: otpy.System, value: object) -> None:
-    """B38."""
     assert isinstance(_fails(system, lambda _: value).reason, BadReturn)
 
 
@@ -108,11 +109,12 @@ class NeedsOne(otpy.GenServer):
         """Take one argument."""
 
 
+@pytest.mark.otp_case(40)
 @pytest.mark.parametrize("place", ["pool", "thread"])
 def test_an_init_that_takes_too_long_is_killed_and_its_starter_lives(
     place: str, clock: VirtualClock, timed: otpy.System
 ) -> None:
-    """B40, report 44: a non-trapping parent lives, and nothing stray is in its mailbox."""
+    """Report 44: a non-trapping parent lives, and nothing stray is in its mailbox."""
     gate = Gate()
     parent = timed.start(Doer)
     spec = otpy.child(Doer, deed=lambda _: gate.wait()).opts(name="slow", start_timeout=0.05, place=place)
@@ -140,8 +142,9 @@ def test_the_time_for_a_start_does_not_outlive_it(clock: VirtualClock, timed: ot
     assert ref.is_alive()
 
 
+@pytest.mark.otp_case(41)
 def test_an_init_that_is_killed_fails_the_start(system: otpy.System) -> None:
-    """B41: at once, whatever init does."""
+    """At once, whatever init does."""
     gate = Gate()
     spec = otpy.child(Doer, deed=lambda _: gate.wait()).opts(name="it")
     errors: list[StartError] = []
@@ -193,8 +196,8 @@ def test_an_exit_signal_during_init_ends_the_actor_after_it(system: otpy.System)
     assert started[0].reason == BOOM
 
 
+@pytest.mark.otp_case(46)
 def test_a_parent_hears_of_its_childs_later_end(system: otpy.System) -> None:
-    """B46."""
     parent = Probe(system, trap_exit=True)
     child = parent.ref.proxy().spawn_link(Doer).get(timeout=5)
     child.exit(BOOM)

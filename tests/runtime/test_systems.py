@@ -65,8 +65,9 @@ def test_a_stopped_system_leaves_no_thread_and_nothing_in_memory() -> None:
     assert kept() is None
 
 
+@pytest.mark.otp_case(76)
 def test_a_stop_ends_the_last_started_first(system: otpy.System) -> None:
-    """D76 for actors without a supervisor; each runs its terminate."""
+    """For actors without a supervisor; each runs its terminate."""
     log: list[object] = []
     for name in "abc":
         system.start(otpy.child(Last, log, name).opts(id=name))

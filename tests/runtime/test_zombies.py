@@ -71,10 +71,11 @@ DEEDS: dict[str, Callable[[Doer], object]] = {
 }
 
 
+@pytest.mark.otp_case(231)
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("place", ["pool", "thread"])
 def test_whatever_a_zombie_asks_of_otpy_ends_it(system: otpy.System, deed: str, place: str) -> None:
-    """Q215: nothing comes of it."""
+    """Nothing comes of it."""
     PEERS[:] = [system.start(Doer)]
     zombie = Undead(system, DEEDS[deed], place)
     alive = system.alive
@@ -112,8 +113,9 @@ def test_a_zombies_explicit_reply_is_fenced(system: otpy.System) -> None:
     assert future.get(timeout=5) == "right"
 
 
+@pytest.mark.otp_case(231)
 def test_a_kill_is_seen_at_once_though_the_code_runs(system: otpy.System, events: Recorder) -> None:
-    """Q215: name free, monitors told, callers told, listed; then gone from the list."""
+    """Name free, monitors told, callers told, listed; then gone from the list."""
     probe = Probe(system)
     zombie = Undead(system, lambda _: None)
     probe.monitor(zombie.ref)
@@ -132,8 +134,9 @@ def test_a_kill_is_seen_at_once_though_the_code_runs(system: otpy.System, events
     assert system.zombies() == []
 
 
+@pytest.mark.otp_case(231)
 def test_the_replacement_of_a_zombie_gets_its_name_at_once(system: otpy.System) -> None:
-    """Q215 with a supervisor: shutdown time over, child killed, the replacement runs beside the zombie."""
+    """With a supervisor: shutdown time over, child killed, the replacement runs beside the zombie."""
     gate = Gate()
 
     class Tree(otpy.Supervisor):

@@ -1,4 +1,4 @@
-"""A laboratory for supervision: workers that do as planned, and a trace of what happened, in the notation of otp_cases.
+"""A laboratory for supervision: workers that do as planned, and a trace of what happened, in the notation of OTP cases.
 
 `+x` child x started, `!x` a start of it failed, `~x` its init said Ignore, `-x(r)` it ended with reason r and its
 terminate ran, `✝x` it was killed by the test, `SUP(r)` the watched supervisor ended with reason r.
