@@ -94,8 +94,8 @@ FAULTS = {
 
 @pytest.mark.otp_case(81, 82, 84)
 @pytest.mark.parametrize(("fault", "message"), FAULTS.items(), ids=list(FAULTS))
+@pytest.mark.report("A16", "gleam-lang/otp#93")
 def test_fault_in_a_tree_is_one_error_before_anything_starts(lab: Lab, fault: str, message: str) -> None:
-    """Bug report A 16."""
     children, flags = faulty(fault, lab)
     assert message.format(path="lab/top") in refusal(lab, tree(good(lab), *children, **flags))
 

@@ -76,6 +76,7 @@ def test_start_with_needs_a_class(lab: Lab, sup: otpy.Ref[Any]) -> None:
 
 
 @pytest.mark.otp_case(170)
+@pytest.mark.report("A46", "linkdd/triotp")
 def test_start_that_fails_keeps_nothing(lab: Lab, sup: otpy.Ref[Any]) -> None:
     with pytest.raises(StartError) as caught:
         sup.call(DYN.start_child, lab.worker("a", "!"))
@@ -84,8 +85,10 @@ def test_start_that_fails_keeps_nothing(lab: Lab, sup: otpy.Ref[Any]) -> None:
 
 
 @pytest.mark.otp_case(170, 173)
+@pytest.mark.report("A4", "atomvm/AtomVM#2352")
+@pytest.mark.report("A5", "erlang/otp#636")
 def test_ignored_child_is_not_kept(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Bug reports A 4 and A 5: stopping goes well beside ignored children."""
+    """Stopping goes well beside ignored children."""
     assert sup.call(DYN.start_child, lab.worker("i", "~")) is None
     for ident in "abc":
         sup.call(DYN.start_child, lab.worker(ident))
@@ -106,8 +109,8 @@ def test_child_that_ends_well_is_forgotten(lab: Lab, sup: otpy.Ref[Any], restart
     assert counts(sup) == (0, 0)
 
 
+@pytest.mark.report("A19", "elixir-lang/elixir#7316")
 def test_restart_keeps_the_number_and_is_reported_once(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Bug report A 19."""
     first = sup.call(DYN.start_child, lab.worker("a"))
     with Recorder(lab.system, ChildStarted, ChildTerminated) as recorder:
         lab.kill("a")
@@ -122,8 +125,8 @@ def test_restart_keeps_the_number_and_is_reported_once(lab: Lab, sup: otpy.Ref[A
 
 
 @pytest.mark.otp_case(205)
+@pytest.mark.report("A20", "elixir-lang/elixir#6123")
 def test_default_limit_is_three_restarts_in_five_seconds(lab: Lab, sup: otpy.Ref[Any]) -> None:
-    """Bug report A 20."""
     sup.call(DYN.start_child, lab.worker("a"))
     for _ in range(3):
         lab.kill("a")
@@ -147,8 +150,8 @@ def test_full_supervisor_refuses(lab: Lab) -> None:
         empty.call(DYN.start_child, lab.worker("a"))
 
 
+@pytest.mark.report("A17", "elixir-lang/elixir#7655")
 def test_restarted_child_still_counts(lab: Lab) -> None:
-    """Bug report A 17."""
     sup = dynamic(lab, max_children=1)
     sup.call(DYN.start_child, lab.worker("a"))
     lab.kill("a")
@@ -300,8 +303,9 @@ def test_own_class_with_its_own_init_and_flags(lab: Lab) -> None:
     assert not sup.is_alive()
 
 
+@pytest.mark.report("A22", "kevinschweikert/homex#64")
 def test_one_crash_loop_among_many_ends_all_as_documented(lab: Lab) -> None:
-    """Bug report A 22: the limit is the supervisor's; a child that must not matter to others is temporary."""
+    """The limit is the supervisor's; a child that must not matter to others is temporary."""
     sup = dynamic(lab)
     sup.call(DYN.start_children, [lab.worker(f"w{number}", traps=False) for number in range(100)])
     sup.call(DYN.start_child, lab.worker("loop").opts(restart="temporary"))

@@ -25,6 +25,7 @@ def sup(lab: Lab) -> otpy.Ref[Any]:
 
 
 @pytest.mark.otp_case(153)
+@pytest.mark.report("D118", "Supervisor/supervisor#1254")
 def test_children_stop_at_the_same_time(lab: Lab, sup: otpy.Ref[Any]) -> None:
     """Five children that take 300 ms each take 300 ms."""
     for ident in "abcde":

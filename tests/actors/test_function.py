@@ -243,9 +243,8 @@ def test_exit_reason_can_be_chosen(lab: Lab, kind: str) -> None:
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()], ids=repr)
 @both
+@pytest.mark.report("A38", "Tochemey/goakt#513")
 def test_system_exit_ends_the_function_alone(lab: Lab, kind: str, error: BaseException) -> None:
-    """Bug report A 38."""
-
     def work() -> None:
         raise error
 

@@ -24,10 +24,13 @@ FOUR = "abcd"
     ("strategy", "limit", "plan", "killed", "trace"),
     [
         # Case 120
-        ("one_for_one", 1, "+!*", "b", "!b -c(shutdown) -a(shutdown) SUP(shutdown)"),
+        pytest.param(
+            *("one_for_one", 1, "+!*", "b", "!b -c(shutdown) -a(shutdown) SUP(shutdown)"),
+            marks=pytest.mark.report("A47", "fizzAI/fauxtp"),
+        ),
         ("one_for_one", 0, "+!*", "b", "-c(shutdown) -a(shutdown) SUP(shutdown)"),
-        # Case 121; bug report A 2
-        ("one_for_one", 3, "+!!", "b", "!b !b +b"),
+        # Case 121
+        pytest.param(*("one_for_one", 3, "+!!", "b", "!b !b +b"), marks=pytest.mark.report("A2", "atomvm/AtomVM#1957")),
         ("one_for_one", 2, "+!!", "b", "!b !b -c(shutdown) -a(shutdown) SUP(shutdown)"),
         # Case 122
         ("rest_for_one", 3, "+!*", "b", "-c(shutdown) !b !b !b -a(shutdown) SUP(shutdown)"),
@@ -102,8 +105,8 @@ def test_requests_are_served_between_the_attempts_of_a_failing_restart(lab: Lab,
     assert set(states(sup).values()) == {"running"}
 
 
+@pytest.mark.report("A32", "akka/akka-core#26141")
 def test_messages_to_the_name_of_a_child_that_is_being_restarted_harm_nobody(lab: Lab) -> None:
-    """Bug report A 32."""
     gate = lab.gate()
     b = lab.worker("b", "+!!", at_start=lambda number: number == 2 and gate.wait()).opts(name="b")
     sup = started(lab, b)
@@ -144,8 +147,8 @@ def test_supervisor_told_to_stop_during_a_restart_loop_stops_promptly(lab: Lab) 
 
 
 @pytest.mark.otp_case(130)
+@pytest.mark.report("A1", "atomvm/AtomVM#1915")
 def test_child_that_crashes_right_after_its_init_reaches_the_limit(lab: Lab) -> None:
-    """Bug report A 1."""
     starts: list[int] = []
 
     class Hasty(otpy.GenServer):

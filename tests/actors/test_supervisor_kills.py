@@ -28,8 +28,9 @@ def at(lab: Lab, path: str) -> otpy.Ref[Any]:
 
 @pytest.mark.otp_case(40)
 @pytest.mark.parametrize("options", [{}, {"place": "thread"}], ids=str)
+@pytest.mark.report("A44", "basiltt/xstate-statemachine#181", "basiltt/xstate-statemachine#194")
 def test_hung_init_is_killed_after_its_start_timeout(lab: Lab, options: dict[str, Any]) -> None:
-    """Bug report A 44: the first of five children that take 3 s fails after 0.2 s, and no other starts."""
+    """The first of five children that take 3 s fails after 0.2 s, and no other starts."""
     gate = lab.gate()
     hung = [
         lab.worker(ident, at_start=lambda _: gate.wait()).opts(start_timeout=0.2, name=ident, **options)
@@ -118,8 +119,9 @@ def test_supervisor_killed_while_a_child_starts_starts_no_other(lab: Lab, inits:
 
 
 @pytest.mark.parametrize("moment", ["init", "terminate", "message"])
+@pytest.mark.report("A41", "sasa1977/elixir-in-action#23")
 def test_killed_supervisor_is_restarted_when_nobody_of_its_old_tree_is_left(lab: Lab, moment: str) -> None:
-    """Bug report A 41 (elixir-in-action#23): the names of the dead tree are free before the restart.
+    """The names of the dead tree are free before the restart.
 
     OTP does not wait: a restart may meet the names of children that still run their terminate.
     """
@@ -228,8 +230,8 @@ def test_root_that_is_killed_leaves_nobody_behind_a_stopped_system() -> None:
     assert system.alive == 0
 
 
+@pytest.mark.report("A26", "pathosDev/actor-ts#914")
 def test_second_incarnation_that_fails_in_its_constructor_is_as_any_failed_start(lab: Lab) -> None:
-    """Bug report A 26."""
     made: list[int] = []
 
     class Fragile(otpy.GenServer):
@@ -251,8 +253,10 @@ def test_second_incarnation_that_fails_in_its_constructor_is_as_any_failed_start
 @pytest.mark.parametrize(
     "error", [SystemExit(3), KeyboardInterrupt(), BaseException("odd"), ValueError("boom")], ids=repr
 )
+@pytest.mark.report("A28", "pathosDev/actor-ts#916")
+@pytest.mark.report("A38", "Tochemey/goakt#513")
+@pytest.mark.report("D127", "ray-project/ray#65543")
 def test_whatever_escapes_a_child_ends_that_child_alone(lab: Lab, error: BaseException) -> None:
-    """Bug reports A 28 and A 38."""
     started(lab, *lab.workers("ab"))
     other = lab.refs["b"]
     with Recorder(lab.system, ActorCrashed) as recorder:
@@ -284,8 +288,9 @@ def test_thread_that_cannot_be_had_fails_the_start_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("reason", [Killed(), Shutdown(), otpy.Exit("boom")], ids=str)
+@pytest.mark.report("A40", "zoedsoupe/anubis-mcp#241")
 def test_helper_that_a_child_started_is_gone_before_the_child_starts_again(lab: Lab, reason: otpy.Reason) -> None:
-    """Bug report A 40: the helper's name is free."""
+    """The helper's name is free."""
     gate = lab.gate()
 
     class Boss(otpy.GenServer):

@@ -70,6 +70,7 @@ def test_limits_multiply_when_supervisors_are_nested(lab: Lab) -> None:
 
 
 @pytest.mark.otp_case(137)
+@pytest.mark.report("A46", "linkdd/triotp")
 def test_children_share_one_counter(lab: Lab) -> None:
     started(lab, *lab.workers("ab"), max_restarts=1)
     lab.kill("a")
@@ -89,8 +90,9 @@ def test_restarts_by_hand_do_not_count(lab: Lab) -> None:
     assert sup.is_alive()
 
 
+@pytest.mark.report("A20", "elixir-lang/elixir#6123")
+@pytest.mark.report("A23", "ergo-services/ergo#213")
 def test_giving_up_stops_all_siblings_and_says_why(lab: Lab) -> None:
-    """Bug reports A 20 and A 23."""
     sup = started(lab, *lab.workers("abcd"), max_restarts=3, max_seconds=5.0)
     with Recorder(lab.system, RestartLimitReached) as recorder:
         for ident in "abc":
@@ -106,8 +108,8 @@ def test_giving_up_stops_all_siblings_and_says_why(lab: Lab) -> None:
     assert [(event.path, event.child) for event in recorder.of(RestartLimitReached)] == [("lab/top", "d")]
 
 
+@pytest.mark.report("A19", "elixir-lang/elixir#7316")
 def test_each_end_is_reported_once(lab: Lab) -> None:
-    """Bug report A 19."""
     started(lab, lab.worker("a"))
     with Recorder(lab.system, ChildTerminated) as recorder:
         lab.kill("a")
@@ -115,8 +117,9 @@ def test_each_end_is_reported_once(lab: Lab) -> None:
     assert [(event.path, event.reason) for event in recorder.of(ChildTerminated)] == [("lab/top/a", otpy.Killed())]
 
 
+@pytest.mark.report("A8", "erlang/otp#1287")
 def test_child_that_stops_longer_than_the_window_never_reaches_the_limit(lab: Lab) -> None:
-    """Bug report A 8: as documented, the time that passes while children stop counts like any other."""
+    """As documented, the time that passes while children stop counts like any other."""
     slow = lab.worker("b", at_stop=lambda: otpy.sleep(6.0))
     sup = started(
         lab, lab.worker("a"), slow.opts(shutdown=10.0), strategy="one_for_all", max_restarts=1, max_seconds=5.0
@@ -188,6 +191,7 @@ def significant(lab: Lab, ident: str, restart: Any = "temporary") -> otpy.ChildS
         ("transient", BOOM, False),
     ],
 )
+@pytest.mark.report("D115", "Supervisor/supervisor#1182")
 def test_end_of_any_significant_child_by_itself_ends_the_supervisor(
     lab: Lab, restart: Any, reason: Reason, *, ends: bool
 ) -> None:

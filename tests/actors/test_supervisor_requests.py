@@ -211,6 +211,7 @@ def test_dead_supervisor_is_no_process(lab: Lab) -> None:
         sup.call(SUP.which_children)
 
 
+@pytest.mark.report("A7", "erlang/otp#5201")
 def test_supervisor_killed_in_the_middle_of_a_request_fails_the_caller(lab: Lab) -> None:
     gate = lab.gate()
     sup = started(lab, lab.worker("a", at_stop=gate.wait))
@@ -238,6 +239,7 @@ class Caller(otpy.GenServer):
         return self.seen
 
 
+@pytest.mark.report("B49", "jodal/pykka#187")
 def test_restarts_are_counted_for_each_child(lab: Lab) -> None:
     """The attempts that fail are not counted, starts by hand are."""
     sup = started(lab, lab.worker("a"), lab.worker("b", "+!"), strategy="one_for_all")
@@ -279,8 +281,9 @@ def test_temporary_child_is_restarted_by_path(lab: Lab) -> None:
 @pytest.mark.parametrize(
     "rounds", [pytest.param(60, id="60"), pytest.param(1_000, id="1000", marks=pytest.mark.stress)]
 )
+@pytest.mark.report("A7", "erlang/otp#5201")
 def test_child_that_ends_by_itself_while_it_is_terminated_is_no_error(lab: Lab, rounds: int) -> None:
-    """Bug report A 7 (erlang/otp#5201): always ok, never an error, never an orphan."""
+    """Always ok, never an error, never an orphan."""
     sup = started(lab, lab.worker("a").opts(restart="transient"), max_restarts=10)
     for _ in range(rounds):
         lab.end("a", Normal())

@@ -32,8 +32,8 @@ def test_permanent_child_is_restarted_whatever_its_reason(lab: Lab, reason: Reas
 
 @pytest.mark.otp_case(98)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z")], ids=str)
+@pytest.mark.report("A37", "slawlor/ractor#107")
 def test_transient_child_that_ends_well_is_not_restarted(lab: Lab, reason: Reason) -> None:
-    """Bug report A 37."""
     sup = started(lab, lab.worker("t").opts(restart="transient"))
     lab.end("t", reason)
     assert lab.trace() == f"-t({reason})"
@@ -209,8 +209,9 @@ def test_suspended_supervisor_restarts_when_resumed(lab: Lab) -> None:
     assert lab.trace() == "+a"
 
 
+@pytest.mark.report("A14", "gleam-lang/otp#67")
 def test_stale_exit_of_a_removed_child_is_ignored(lab: Lab) -> None:
-    """Bug report A 14: remove a child and let it end at the same time."""
+    """Remove a child and let it end at the same time."""
     sup = started(lab, *lab.workers("ab"))
     lab.system.suspend(sup.path)
     asker = lab.system.start(otpy.child(Asker, sup, []))
@@ -223,8 +224,9 @@ def test_stale_exit_of_a_removed_child_is_ignored(lab: Lab) -> None:
     assert states(sup) == {"b": "running"}
 
 
+@pytest.mark.report("A34", "akka/akka-core#30172")
 def test_parent_that_watches_its_child_is_restarted_like_any_other(lab: Lab) -> None:
-    """Bug report A 34: a supervisor's own child monitors a sibling, and is itself restarted."""
+    """A supervisor's own child monitors a sibling, and is itself restarted."""
     started(lab, *lab.workers("ab"))
     watcher = lab.refs["a"]
     watcher.call(watcher.actor_class.ask_to_do, lambda worker: worker.monitor(lab.refs["b"]) and None)

@@ -27,6 +27,7 @@ def stop(lab: Lab, sup: otpy.Ref[Any]) -> None:
 
 @pytest.mark.otp_case(150)
 @pytest.mark.parametrize("traps", [True, False], ids=["traps", "does not trap"])
+@pytest.mark.report("A46", "linkdd/triotp")
 def test_child_that_is_busy_too_long_is_killed_and_the_others_stop_well(lab: Lab, *, traps: bool) -> None:
     gate = lab.gate()
     sup = started(lab, lab.worker("a"), lab.worker("b", traps=traps).opts(shutdown=1.0))
@@ -103,6 +104,7 @@ def test_child_that_does_not_trap_drops_its_backlog_and_ends_without_terminate(l
 
 
 @pytest.mark.otp_case(153)
+@pytest.mark.report("D118", "Supervisor/supervisor#1254")
 def test_children_of_a_supervisor_stop_one_after_another(lab: Lab) -> None:
     """Five children that take 300 ms each take 1.5 s."""
     sup = started(lab, *(lab.worker(ident, at_stop=lambda: otpy.sleep(0.3)) for ident in "abcde"))
@@ -126,6 +128,7 @@ def test_end_of_a_sibling_during_the_stop_restarts_nothing(lab: Lab) -> None:
 
 @pytest.mark.otp_case(156)
 @pytest.mark.parametrize("reason", [Normal(), Shutdown(), Shutdown("z"), BOOM], ids=str)
+@pytest.mark.report("D110", "circus-tent/circus#529")
 def test_child_that_ends_by_itself_during_the_stop_restarts_nothing(lab: Lab, reason: Reason) -> None:
     gate = lab.gate()
     sup = started(lab, lab.worker("a"), lab.worker("c", at_stop=gate.wait))
@@ -220,9 +223,8 @@ def test_detail_that_cannot_be_compared_harms_nobody(lab: Lab) -> None:
     assert lab.starts == {"a": 1, "b": 2}
 
 
+@pytest.mark.report("A25", "asynkron/protoactor-go#214")
 def test_terminate_that_raises_while_stopping_is_reported_and_restarts_nothing(lab: Lab) -> None:
-    """Bug report A 25."""
-
     def fail() -> None:
         raise ValueError("in terminate")
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.otp_case(76)
+@pytest.mark.report("A46", "linkdd/triotp")
+@pytest.mark.report("B52", "jodal/pykka#47")
 def test_children_start_in_order_and_stop_in_reverse(lab: Lab) -> None:
     parent, sup = lab.start_under_parent(tree(*lab.workers("abc")))
     assert lab.trace() == "+a +b +c"
@@ -28,8 +30,8 @@ def test_children_start_in_order_and_stop_in_reverse(lab: Lab) -> None:
 
 @pytest.mark.otp_case(77, 78)
 @pytest.mark.parametrize("restart", ["permanent", "transient", "temporary"])
+@pytest.mark.report("A16", "gleam-lang/otp#93")
 def test_failed_start_stops_what_was_started_and_names_the_child(lab: Lab, restart: Any) -> None:
-    """Bug report A 16."""
     a, b, c, d = lab.worker("a"), lab.worker("b"), lab.worker("c", "!").opts(restart=restart), lab.worker("d")
     with pytest.raises(StartError) as caught:
         lab.system.start(tree(a, b, c, d))
@@ -166,8 +168,9 @@ def test_call_to_a_supervisor_that_is_stopping_fails_with_its_exit(lab: Lab) -> 
 
 @pytest.mark.otp_case(94)
 @pytest.mark.parametrize("options", [{}, {"start_timeout": 9.0}, {"place": "thread"}], ids=str)
+@pytest.mark.report("A43", "puniverse/quasar#42")
 def test_init_that_calls_its_own_supervisor_is_refused_at_once(lab: Lab, options: dict[str, Any]) -> None:
-    """Bug report A 43. OTP lets such a call run into its timeout, or hang."""
+    """OTP lets such a call run into its timeout, or hang."""
     refusals: list[Exception] = []
 
     class Asking(otpy.GenServer):
@@ -233,8 +236,8 @@ def test_requests_wait_while_a_child_starts(lab: Lab) -> None:
     assert more.is_alive()
 
 
+@pytest.mark.report("A13", "gleam-lang/otp#65")
 def test_stopping_a_supervisor_of_a_hundred_leaves_nobody(lab: Lab) -> None:
-    """Bug report A 13."""
     sup = lab.start(tree(*(lab.worker(f"w{number}", traps=bool(number % 2)) for number in range(100))))
     assert lab.system.alive == 101
     sup.stop(Shutdown())

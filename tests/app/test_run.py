@@ -68,8 +68,8 @@ def at_once() -> None:
     """End before anybody could watch it."""
 
 
+@pytest.mark.report("A31", "robinhood/faust#301")
 def test_a_root_that_gave_up_fails_the_program() -> None:
-    """Report 31."""
     with pytest.raises(TreeFailedError, match="restart limit") as caught, otpy.run(Tree, control="off") as system:
         system.ref("it").kill()
         assert isinstance(system.wait(), otpy.Shutdown)
@@ -133,6 +133,7 @@ def test_a_tree_that_does_not_start_is_a_failure() -> None:
     assert otpy.main(Failing, control="off") == ExitCode.FAILED
 
 
+@pytest.mark.report("D100", "pathosDev/actor-ts#920")
 def test_something_left_over_has_a_code_of_its_own() -> None:
     gate = Gate()
 
@@ -171,8 +172,9 @@ def test_too_many_zombies_are_a_failure() -> None:
         gate.open()
 
 
+@pytest.mark.report("D100", "pathosDev/actor-ts#920")
 def test_three_slow_levels_share_one_deadline() -> None:
-    """Report 100: each would take its own time, and the sum would be too long."""
+    """Each would take its own time, and the sum would be too long."""
     gate = Gate()
 
     class Slow(Doer):

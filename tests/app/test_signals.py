@@ -27,8 +27,8 @@ TREE = """
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.report("B59", "jodal/pykka#51")
 def test_a_signal_stops_the_tree_in_reverse(tmp_path: Path, number: signal.Signals) -> None:
-    """Report 59."""
     source = (
         TREE
         + """
@@ -60,8 +60,9 @@ STUCK = """
 
 
 @pytest.mark.otp_case(233)
+@pytest.mark.report("D97", "thejerf/suture#37")
 def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: Path) -> None:
-    """Report 97: path, thread and line; exit code 75."""
+    """Path, thread and line; exit code 75."""
     source = (
         STUCK
         + """
@@ -84,6 +85,7 @@ def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: P
     assert "both/Tree/Stuck did not stop: it is on otpy-" in complained
 
 
+@pytest.mark.report("D122", "goodboy/tractor#188", "goodboy/tractor#145")
 def test_a_second_signal_ends_the_program_at_once(tmp_path: Path) -> None:
     """Also while the tree is being stopped; a doubled signal is one wish, but here no two are so near."""
     source = (
@@ -142,8 +144,8 @@ def test_a_signal_before_anybody_waits_is_not_lost(tmp_path: Path) -> None:
     assert (code, said.split("\n")[0], complained) == (0, "still here", "")
 
 
+@pytest.mark.report("D103", "akkadotnet/akka.net#3815")
 def test_a_system_stopped_by_a_signal_handler_does_not_deadlock(tmp_path: Path) -> None:
-    """Report 103."""
     source = (
         TREE
         + """
@@ -164,8 +166,10 @@ def test_a_system_stopped_by_a_signal_handler_does_not_deadlock(tmp_path: Path) 
     assert (code, said.split("\n")[-1], complained) == (0, "left 0", "")
 
 
+@pytest.mark.report("D103", "akkadotnet/akka.net#3815")
+@pytest.mark.report("D134", "python/cpython#113964", "python/cpython#87950")
 def test_a_system_stopped_at_exit_does_not_deadlock(tmp_path: Path) -> None:
-    """Reports 103, 134: no traceback, exit 0, although the interpreter gives out no threads any more."""
+    """No traceback, exit 0, although the interpreter gives out no threads any more."""
     source = (
         TREE
         + """
@@ -219,8 +223,8 @@ def test_the_interpreter_ends_although_an_actor_is_stuck(tmp_path: Path, hang: s
     assert "hanging" in said
 
 
+@pytest.mark.report("B49", "jodal/pykka#187")
 def test_a_crash_is_printed_though_logging_is_not_configured(tmp_path: Path) -> None:
-    """Report 49."""
     source = """
     class Failing(otpy.GenServer):
         def handle_info(self, message):
@@ -276,8 +280,9 @@ def test_a_signal_ends_a_forked_child_as_any_process(tmp_path: Path) -> None:
     assert said.split("\n")[0] == "-15 True True"
 
 
+@pytest.mark.report("B59", "jodal/pykka#51")
 def test_ctrl_c_in_a_call_of_a_plain_program_is_a_keyboard_interrupt(tmp_path: Path) -> None:
-    """Report 59, with a system of one's own: Python's own handling of Ctrl-C works."""
+    """With a system of one's own: Python's own handling of Ctrl-C works."""
     source = """
     class Slow(otpy.GenServer):
         @otpy.call

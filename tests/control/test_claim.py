@@ -84,6 +84,7 @@ def test_the_socket_is_for_the_user_alone(directory: Path) -> None:
     claim.release()
 
 
+@pytest.mark.report("D121", "thespianpy/Thespian#69")
 def test_what_a_dead_program_left_is_replaced(directory: Path) -> None:
     die_as_shop(directory)
     assert files(directory) == ["shop.lock", "shop.sock"]

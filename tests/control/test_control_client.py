@@ -120,6 +120,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest(serve: Serve, directory: P
         connect_to("shpo", directory)
 
 
+@pytest.mark.report("D121", "thespianpy/Thespian#69")
 def test_a_stale_socket_is_no_program(directory: Path) -> None:
     claim = claim_name("shop", directory)
     claim.listen().close()
@@ -130,6 +131,7 @@ def test_a_stale_socket_is_no_program(directory: Path) -> None:
     claim.release()
 
 
+@pytest.mark.report("D121", "thespianpy/Thespian#69")
 def test_a_living_program_is_found_behind_a_stale_socket_of_its_name(
     serve: Serve, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +205,14 @@ def test_one_that_ends_before_its_answer_is_gone(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [2, None, "1", [1]])
+@pytest.mark.report(
+    "F154",
+    "zhongwencool/observer_cli#62",
+    "zhongwencool/observer_cli#86",
+    "zhongwencool/observer_cli#38",
+    "zhongwencool/observer_cli#71",
+    "zhongwencool/observer_cli#96",
+)
 def test_another_protocol_is_named_with_both_versions(directory: Path, version: object) -> None:
     hello = frame(HELLO | {"protocol": version})
 

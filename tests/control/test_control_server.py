@@ -126,6 +126,9 @@ def test_a_second_system_of_the_same_name_is_numbered_and_answers_to_it(serve: S
     assert second.done == [("kill", "shop/cache")]
 
 
+@pytest.mark.report(
+    "D113", "circus-tent/circus#847", "circus-tent/circus#831", "circus-tent/circus#1154", "circus-tent/circus#1179"
+)
 def test_a_command_that_waits_keeps_nobody_waiting(serve: Serve, system: FakeSystem) -> None:
     release = system.stuck_on["shop/feed"] = threading.Event()
     server = serve(limits=PATIENT)

@@ -28,6 +28,7 @@ def test_an_answer_that_is_no_text_is_an_error() -> None:
     )
 
 
+@pytest.mark.report("F155", "erlang/otp#3269")
 def test_a_repr_that_recurses_for_ever_is_an_error() -> None:
     class Recursive:
         def __repr__(self) -> str:
@@ -36,6 +37,7 @@ def test_a_repr_that_recurses_for_ever_is_an_error() -> None:
     assert "<raised RecursionError" in safe_repr(Recursive(), box=TimeBox())
 
 
+@pytest.mark.report("F155", "erlang/otp#3269")
 def test_a_slow_one_is_left_behind_and_the_number_of_those_is_bounded() -> None:
     release = threading.Event()
     box = TimeBox(seconds=0.01, max_threads=2)

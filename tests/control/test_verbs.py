@@ -261,6 +261,14 @@ def test_what_is_told_survives_the_wire(value: object) -> None:
     assert from_plain(type(value), msgpack.unpackb(msgpack.packb(to_plain(value)))) == value
 
 
+@pytest.mark.report(
+    "F154",
+    "zhongwencool/observer_cli#62",
+    "zhongwencool/observer_cli#86",
+    "zhongwencool/observer_cli#38",
+    "zhongwencool/observer_cli#71",
+    "zhongwencool/observer_cli#96",
+)
 def test_a_newer_program_may_tell_more_and_an_older_one_less() -> None:
     record = from_plain(ActorRecord, {"path": "a/b", "id": "b", "invented": [1]})
 

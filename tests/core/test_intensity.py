@@ -81,13 +81,14 @@ def test_otp_differs_only_where_a_gap_lies_between_the_window_and_one_second_mor
     assert max_seconds < span < max_seconds + 1
 
 
+@pytest.mark.report("A11", "gleam-lang/otp#45")
 def test_defaults_are_three_restarts_in_five_seconds() -> None:
-    """Bug report A 11: the two were swapped."""
+    """There the two were swapped."""
     assert Window() == Window(max_restarts=3, max_seconds=5.0)
 
 
+@pytest.mark.report("A10", "erlang/otp#9866")
 def test_hundred_thousand_restarts_keep_no_more_stamps_than_the_window_can_hold() -> None:
-    """Bug report A 10."""
     window, stamps = Window(3, 5.0), ()
     longest = 0
     for number in range(100_000):

@@ -38,8 +38,8 @@ def test_all_other_reasons_are_abnormal(reason: Reason) -> None:
 
 @pytest.mark.otp_case(97)
 @pytest.mark.parametrize("reason", [*CLEAN, *ABNORMAL], ids=str)
+@pytest.mark.report("A35", "akkadotnet/akka.net#5945")
 def test_permanent_child_is_restarted_whatever_its_reason(reason: Reason) -> None:
-    """Bug report A 35."""
     assert verdict("permanent", reason) == "restart"
 
 

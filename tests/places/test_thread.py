@@ -142,8 +142,8 @@ def test_a_failed_start_leaves_no_thread(system: otpy.System) -> None:
     assert gone(system)
 
 
+@pytest.mark.report("B58", "jodal/pykka#59")
 def test_a_start_that_finds_no_thread_leaves_nothing(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report 58."""
     refused = refuse_threads(monkeypatch, "otpy-")
     with pytest.raises(otpy.OtpyError, match="no thread"):
         system.start(own())

@@ -57,10 +57,10 @@ def test_a_call_to_a_dead_actor_fails_at_once(system: otpy.System) -> None:
 
 
 @pytest.mark.otp_case(49)
+@pytest.mark.report("B71", "erlang/otp#2735", "erlang/otp#2884")
 def test_a_call_that_takes_too_long_fails_and_its_late_reply_is_dropped(
     timed: otpy.System, clock: VirtualClock
 ) -> None:
-    """Report 71."""
     server, caller = timed.start(Doer), timed.start(Doer)
     gate = Gate()
 
@@ -109,6 +109,7 @@ def test_a_call_without_time_fails_unless_the_reply_is_there(system: otpy.System
 
 
 @pytest.mark.parametrize("seconds", [None, otpy.INFINITY, 1e12])
+@pytest.mark.report("B73", "atomvm/AtomVM#384")
 def test_a_call_may_wait_for_ever(system: otpy.System, seconds: float | None) -> None:
     server = system.start(Doer)
     assert server.within(seconds).call(Doer.do, lambda _: 1) == 1
@@ -122,6 +123,7 @@ def test_a_time_that_is_no_number_is_refused(system: otpy.System) -> None:
 
 
 @pytest.mark.otp_case(229)
+@pytest.mark.report("A47", "fizzAI/fauxtp")
 def test_an_error_in_a_call_ends_the_server_and_reaches_the_caller(system: otpy.System) -> None:
     """The actors of pykka live on."""
     ref = system.start(Doer)
@@ -363,8 +365,9 @@ def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy
 
 
 @pytest.mark.otp_case(70)
+@pytest.mark.report("B53", "jodal/pykka#46")
 def test_a_stop_waits_behind_what_was_sent_before(system: otpy.System) -> None:
-    """Report 53: `exit` and `kill` do not."""
+    """`exit` and `kill` do not."""
     log: list[object] = []
     ref = system.start(Doer, log)
     for number in range(100):
@@ -373,8 +376,9 @@ def test_a_stop_waits_behind_what_was_sent_before(system: otpy.System) -> None:
     assert log == [*range(100), ("terminate", otpy.Normal())]
 
 
+@pytest.mark.report("B65", "tqwewe/kameo#340")
 def test_a_crash_in_terminate_is_the_reason(system: otpy.System) -> None:
-    """Semantics 6.5, report 65: whoever waits gets the error."""
+    """Semantics 6.5: whoever waits gets the error."""
 
     class Failing(Doer):
         def terminate(self, reason: otpy.Reason) -> None:
@@ -387,8 +391,9 @@ def test_a_crash_in_terminate_is_the_reason(system: otpy.System) -> None:
     assert system.start(Failing).call(Doer.do, lambda _: otpy.Stop(otpy.Normal(), "bye")) == "bye"
 
 
+@pytest.mark.report("B73", "atomvm/AtomVM#384")
 def test_a_reply_and_a_timeout_at_the_same_moment_are_one_or_the_other(system: otpy.System) -> None:
-    """Report 73: a reply that was given is never lost; a call that failed leaves no wake-up for the next one."""
+    """A reply that was given is never lost; a call that failed leaves no wake-up for the next one."""
     server = system.start(Doer)
     for _ in range(300):
         try:

@@ -79,10 +79,12 @@ ERRORS = [
 @pytest.mark.otp_case(230)
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("place", ["pool", "thread"])
+@pytest.mark.report("A38", "Tochemey/goakt#513")
+@pytest.mark.report("B49", "jodal/pykka#187")
 def test_whatever_a_handler_raises_ends_its_actor_alone(
     system: otpy.System, events: Recorder, error: BaseException, place: str
 ) -> None:
-    """Reports 38, 49: pykka stops every actor of the program. No error's own code can prevent the report."""
+    """In pykka that stops every actor of the program. No error's own code can prevent the report."""
     other = system.start(Doer)
     for send in ("call", "cast", "tell", "terminate"):
         ref = system.start(otpy.child(Doer).opts(place=place))  # type: ignore[typeddict-item]
@@ -141,8 +143,10 @@ def test_a_log_that_raises_harms_nobody(system: otpy.System) -> None:
         log.removeFilter(broken)
 
 
+@pytest.mark.report("A28", "pathosDev/actor-ts#916")
+@pytest.mark.report("B49", "jodal/pykka#187")
 def test_crashes_are_logged_by_default(system: otpy.System, caplog: pytest.LogCaptureFixture) -> None:
-    """Reports 28, 49: one error each, with its traceback, under stdlib logging."""
+    """One error each, with its traceback, under stdlib logging."""
     logging.getLogger("otpy").setLevel(logging.NOTSET)
     ref = system.start(Doer)
     monitor = ref.monitor()
@@ -174,8 +178,9 @@ def test_an_actors_own_attributes_do_not_disturb_reports(system: otpy.System, ev
     assert [event.kind for event in events.of(ActorCrashed)] == ["Mine"]
 
 
+@pytest.mark.report("F155", "erlang/otp#3269")
 def test_a_messages_repr_is_never_run(system: otpy.System, events: Recorder) -> None:
-    """Report 155: it may raise, recurse or take ten seconds."""
+    """It may raise, recurse or take ten seconds."""
     ran: list[bool] = []
 
     class Nasty:

@@ -26,15 +26,15 @@ def chain_of(ref: otpy.Ref[Doer], *path: otpy.Ref[Doer]) -> tuple[str, ...]:
 
 
 @pytest.mark.otp_case(48)
+@pytest.mark.report("B64", "tqwewe/kameo#87")
 def test_a_call_to_oneself_is_refused(system: otpy.System) -> None:
-    """Report 64."""
     a = system.start(Doer)
     assert chain_of(a, a) == ("t/Doer", "t/Doer")
     assert a.is_alive()
 
 
+@pytest.mark.report("B64", "tqwewe/kameo#87")
 def test_a_circle_of_two_is_refused(system: otpy.System) -> None:
-    """Report 64."""
     a, b = system.start(Doer), system.start(Doer)
     assert chain_of(a, b, a) == (b.path, a.path, b.path)
 
@@ -99,8 +99,9 @@ def test_an_init_that_calls_its_starter_is_refused(system: otpy.System) -> None:
 
 
 @pytest.mark.otp_case(94)
+@pytest.mark.report("A43", "puniverse/quasar#42")
 def test_an_init_that_calls_its_supervisor_is_refused(system: otpy.System) -> None:
-    """Report 43: also when its start runs inline, on the supervisor's own thread."""
+    """Also when its start runs inline, on the supervisor's own thread."""
     seen: list[str] = []
 
     def call_supervisor(self: Doer) -> None:

@@ -178,8 +178,9 @@ def test_a_killed_actors_decision_is_void(system: otpy.System) -> None:
     assert system.timers.next_due() is None
 
 
+@pytest.mark.report("D98", "thejerf/suture#38")
 def test_terminate_runs_once_however_often_an_actor_is_told_to_end(system: otpy.System) -> None:
-    """Report 98: it crashes and is stopped at the same time."""
+    """It crashes and is stopped at the same time."""
     for _ in range(50):
         log: list[object] = []
         ref = system.start(Doer, log, traps=True)
@@ -192,8 +193,10 @@ def test_terminate_runs_once_however_often_an_actor_is_told_to_end(system: otpy.
         assert len([entry for entry in log if isinstance(entry, tuple)]) == 1
 
 
+@pytest.mark.report("A28", "pathosDev/actor-ts#916")
+@pytest.mark.report("B49", "jodal/pykka#187")
+@pytest.mark.report("B50", "jodal/pykka#63")
 def test_a_crash_is_reported_once_with_what_it_was_doing(system: otpy.System, events: Recorder) -> None:
-    """Reports 28, 49, 50."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     ref.cast(Doer.run, lambda _: 1 // 0)

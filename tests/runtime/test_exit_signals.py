@@ -350,6 +350,7 @@ def test_a_clique_of_linked_actors_ends_whole(system: otpy.System) -> None:
 
 
 @pytest.mark.otp_case(52, 232)
+@pytest.mark.report("D125", "ray-project/ray#11990")
 def test_calls_that_wait_in_a_dying_actor_get_its_reason(system: otpy.System) -> None:
     """Two calls behind a cast that crashes."""
     ref = system.start(Doer)

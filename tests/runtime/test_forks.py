@@ -75,6 +75,7 @@ def test_a_forked_child_does_not_own_its_parents_actors(system: otpy.System, dee
     assert system.whereis("it") is ref
 
 
+@pytest.mark.report("D133", "python/cpython#105464", "python/cpython#105829", "python/cpython#90622")
 def test_locks_that_were_held_at_the_fork_do_not_hang_the_child(system: otpy.System) -> None:
     """The thread that would release them is not in the child."""
     ref = system.start(Doer)

@@ -159,8 +159,8 @@ def test_demonitor_says_whether_it_came_in_time(system: otpy.System) -> None:
     assert len(flush(ref)) == 1
 
 
+@pytest.mark.report("B82", "kquick/Thespian#39")
 def test_two_hundred_ends_are_seen_once_each(system: otpy.System) -> None:
-    """Report 82."""
     watcher = Probe(system)
     refs = [system.start(Doer) for _ in range(200)]
     for ref in refs:
@@ -173,8 +173,9 @@ def test_two_hundred_ends_are_seen_once_each(system: otpy.System) -> None:
     assert len(watcher.messages) == 200
 
 
+@pytest.mark.report("B70", "pathosDev/actor-ts#769")
 def test_a_look_alike_of_a_down_is_user_data(system: otpy.System) -> None:
-    """Report 70: whatever a user sends, it is a message to handle_info and nothing else."""
+    """Whatever a user sends, it is a message to handle_info and nothing else."""
 
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
@@ -199,8 +200,8 @@ def test_code_outside_of_actors_waits_for_an_end(system: otpy.System) -> None:
     assert monitor.wait(0).reason == otpy.Killed()
 
 
+@pytest.mark.report("D130", "dask/distributed#5708")
 def test_several_threads_wait_for_one_end(system: otpy.System) -> None:
-    """Report 130."""
     ref = system.start(Doer)
     monitor = ref.monitor()
     seen: list[otpy.Reason] = []
@@ -213,8 +214,8 @@ def test_several_threads_wait_for_one_end(system: otpy.System) -> None:
     assert seen == [otpy.Killed()] * 3
 
 
+@pytest.mark.report("B55", "jodal/pykka#76")
 def test_an_actor_cannot_wait_for_its_own_end(system: otpy.System) -> None:
-    """Report 55."""
     ref = system.start(Doer)
 
     def wait(self: Doer, verb: str) -> str:
@@ -227,8 +228,9 @@ def test_an_actor_cannot_wait_for_its_own_end(system: otpy.System) -> None:
     assert ref.is_alive()
 
 
+@pytest.mark.report("B55", "jodal/pykka#76")
 def test_a_stop_within_init_of_oneself_is_refused(system: otpy.System) -> None:
-    """Report 55: pykka deadlocks here."""
+    """An actor of pykka deadlocks here."""
     with pytest.raises(StartError) as caught:
         system.start(Doer, deed=lambda self: self.ref.stop())
     assert "DeadlockError" in str(caught.value)
@@ -254,8 +256,9 @@ def test_a_stop_that_timed_out_leaves_no_monitor(system: otpy.System) -> None:
         assert not ref.monitors
 
 
+@pytest.mark.report("B79", "akka/akka-core#17087")
 def test_calls_to_a_server_that_watches_its_callers_leave_nothing(system: otpy.System, calls: int = 2_000) -> None:
-    """Report 79; 100 000 rounds in stress/."""
+    """100 000 rounds in stress/."""
     server = system.start(Doer)
 
     def serve(self: Doer) -> None:
@@ -269,8 +272,9 @@ def test_calls_to_a_server_that_watches_its_callers_leave_nothing(system: otpy.S
     assert not server.extras().watches
 
 
+@pytest.mark.report("B80", "akkadotnet/akka.net#4026")
 def test_starting_watching_and_stopping_leaves_nothing(system: otpy.System, rounds: int = 300) -> None:
-    """Report 80; 10 000 rounds in stress/."""
+    """10 000 rounds in stress/."""
     watcher = system.start(Doer)
 
     def one(self: Doer) -> None:

@@ -24,8 +24,9 @@ def test_messages_of_one_sender_keep_their_order(system: otpy.System) -> None:
     assert flush(ref) == list(range(900))
 
 
+@pytest.mark.report("B67", "tqwewe/kameo#362", "tqwewe/kameo#363", "tqwewe/kameo#364")
 def test_what_a_dead_actor_was_sent_is_a_dead_letter(system: otpy.System) -> None:
-    """Report 67; semantics 4.2: a send to the dead never fails."""
+    """Semantics 4.2: a send to the dead never fails."""
     ref = system.start(Doer)
     gate = Gate()
     ref.cast(Doer.run, lambda _: gate.wait())
@@ -44,8 +45,9 @@ def test_what_a_dead_actor_was_sent_is_a_dead_letter(system: otpy.System) -> Non
     ]
 
 
+@pytest.mark.report("B67", "tqwewe/kameo#362", "tqwewe/kameo#363", "tqwewe/kameo#364")
 def test_leftovers_of_a_stop_are_dead_letters(system: otpy.System) -> None:
-    """Report 67: one event for each."""
+    """One event for each."""
     ref = system.start(Doer)
     gate = Gate()
     ref.cast(Doer.run, lambda _: gate.wait() or otpy.Stop())
@@ -66,6 +68,7 @@ def _held(system: otpy.System, gate: Gate, overflow: str, limit: int = 2) -> otp
     return ref
 
 
+@pytest.mark.report("B68", "pathosDev/actor-ts#919")
 def test_a_full_mailbox_drops_what_is_new_by_default(system: otpy.System) -> None:
     with Gate() as gate, Recorder(system, DeadLetter) as letters:
         ref = _held(system, gate, "drop_new")
@@ -88,8 +91,9 @@ def test_a_full_mailbox_drops_what_is_old_if_told_so(system: otpy.System) -> Non
     assert flush(ref) == [2, 3]
 
 
+@pytest.mark.report("B68", "pathosDev/actor-ts#919")
 def test_a_full_mailbox_raises_in_the_sender_if_told_so(system: otpy.System) -> None:
-    """Report 68: only where the spec says so, and the receiver is unharmed."""
+    """Only where the spec says so, and the receiver is unharmed."""
     with Gate() as gate:
         ref = _held(system, gate, "raise")
         ref.tell(0)
@@ -192,8 +196,8 @@ def test_a_bounded_mailbox_does_not_report_growth(system: otpy.System, events: R
     assert events.of(MailboxGrew) == []
 
 
+@pytest.mark.report("F152", "erlang/otp#328")
 def test_a_crash_report_does_not_print_the_mailbox(system: otpy.System, events: Recorder) -> None:
-    """Report 152."""
     ref = system.start(Doer)
     with Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait() or otpy.exit(BOOM))

@@ -15,8 +15,9 @@ from support.doer import BOOM, Doer, flush
 IT = otpy.name(Doer, "it")
 
 
+@pytest.mark.report("B76", "JuliaActors/Actors.jl#22")
 def test_a_name_reaches_whoever_holds_it(system: otpy.System) -> None:
-    """Report 76: the same handle is good for the next incarnation."""
+    """The same handle is good for the next incarnation."""
     handle = system.ref(IT)
     for _ in range(2):
         ref = system.start(otpy.child(Doer).opts(name=IT))
@@ -69,8 +70,9 @@ def test_a_name_is_there_before_init_and_gone_after_a_failed_one(system: otpy.Sy
 
 
 @pytest.mark.otp_case(48)
+@pytest.mark.report("B77", "hew-lang/hew#2124")
 def test_a_name_nobody_holds_is_noproc_for_calls_and_a_dead_letter_for_the_rest(system: otpy.System) -> None:
-    """Report 77; semantics 4.2 differs for tell, which never fails here."""
+    """Semantics 4.2 differs for tell, which never fails here."""
     handle = system.ref("nobody")
     with Recorder(system, DeadLetter) as letters:
         handle.cast(Doer.read)  # type: ignore[arg-type]  # whatever it is, nobody is there
@@ -84,8 +86,10 @@ def test_a_name_nobody_holds_is_noproc_for_calls_and_a_dead_letter_for_the_rest(
     assert not handle.kill()
 
 
+@pytest.mark.report("A41", "sasa1977/elixir-in-action#23")
+@pytest.mark.report("B74", "discord/gen_registry#15")
 def test_a_name_never_leads_to_an_actor_whose_end_was_seen(system: otpy.System, rounds: int = 100) -> None:
-    """Reports 41 and 74: look in a tight loop while holders come and go."""
+    """Look in a tight loop while holders come and go."""
     gone: set[object] = set()
     wrong: list[object] = []
     done = threading.Event()

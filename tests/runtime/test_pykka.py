@@ -79,8 +79,9 @@ def test_a_ref_is_a_pykka_ref(system: otpy.System) -> None:
     assert ref.actor_stopped.wait(0)
 
 
+@pytest.mark.report("B61", "jodal/pykka#3")
 def test_a_dead_ref_says_so(system: otpy.System) -> None:
-    """Report 61: it raises in pykka. A tell to the dead is silent here, as in OTP."""
+    """It raises in pykka. A tell to the dead is silent here, as in OTP."""
     ref = system.start(Doer)
     ref.stop()
     assert ref.is_alive() is False
@@ -113,8 +114,9 @@ def test_a_proxy_sees_a_value_that_is_neither_true_nor_false(system: otpy.System
     assert ref.is_alive()
 
 
+@pytest.mark.report("B56", "jodal/pykka#48")
 def test_an_actor_may_keep_a_proxy_to_itself(system: otpy.System) -> None:
-    """Report 56: introspection must not follow it."""
+    """Introspection must not follow it."""
     ref = system.start(Doer)
     ref.call(Doer.do, lambda self: setattr(self, "me", self.ref.proxy()))
     assert ref.proxy().log.get(timeout=5) == []
@@ -129,8 +131,8 @@ def test_futures_work_as_in_pykka(system: otpy.System) -> None:
     assert futures[0].get(timeout=5) == 0
 
 
+@pytest.mark.report("D130", "dask/distributed#5708")
 def test_several_threads_may_wait_for_one_future(system: otpy.System) -> None:
-    """Report 130."""
     kept: list[otpy.Caller] = []
     ref = system.start(Doer)
     future = ref.ask(lambda _, caller: kept.append(caller) or otpy.NoReply(), block=False)
@@ -145,6 +147,9 @@ def test_several_threads_may_wait_for_one_future(system: otpy.System) -> None:
     assert seen == ["both"] * 3
 
 
+@pytest.mark.report(
+    "D128", "ray-project/ray#459", "dask/distributed#1110", "dask/distributed#3196", "dask/distributed#301"
+)
 def test_a_future_fails_with_the_server(system: otpy.System) -> None:
     ref = system.start(Doer)
     future = ref.ask(lambda *_: otpy.exit(BOOM), block=False)

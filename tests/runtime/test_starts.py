@@ -17,6 +17,7 @@ from support.doer import BOOM, Doer, flush
 
 
 @pytest.mark.otp_case(32, 33)
+@pytest.mark.report("A46", "linkdd/triotp")
 def test_a_start_returns_after_init(system: otpy.System) -> None:
     log: list[object] = []
     system.start(Doer, log, deed=lambda self: self.log.append("init"))
@@ -80,11 +81,10 @@ class Odd(BaseException):
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, Odd, GeneratorExit])
 @pytest.mark.parametrize("place", ["pool", "thread"])
+@pytest.mark.report("B65", "tqwewe/kameo#340")
 def test_whatever_init_raises_fails_this_start_only(
     system: otpy.System, error: type[BaseException], place: str
 ) -> None:
-    """Report 65."""
-
     def fail(_: Doer) -> None:
         raise error("in init")
 
@@ -111,10 +111,11 @@ class NeedsOne(otpy.GenServer):
 
 @pytest.mark.otp_case(40)
 @pytest.mark.parametrize("place", ["pool", "thread"])
+@pytest.mark.report("A44", "basiltt/xstate-statemachine#181", "basiltt/xstate-statemachine#194")
 def test_an_init_that_takes_too_long_is_killed_and_its_starter_lives(
     place: str, clock: VirtualClock, timed: otpy.System
 ) -> None:
-    """Report 44: a non-trapping parent lives, and nothing stray is in its mailbox."""
+    """A non-trapping parent lives, and nothing stray is in its mailbox."""
     gate = Gate()
     parent = timed.start(Doer)
     spec = otpy.child(Doer, deed=lambda _: gate.wait()).opts(name="slow", start_timeout=0.05, place=place)

@@ -83,8 +83,9 @@ class Last(otpy.GenServer):
         self.log.append(self.name)
 
 
+@pytest.mark.report("D97", "thejerf/suture#37")
 def test_a_stop_reports_what_did_not_stop() -> None:
-    """Report 97: one of three hangs; it is named with thread and line, the others have ended."""
+    """One of three hangs; it is named with thread and line, the others have ended."""
     system = otpy.System("t")
     log: list[object] = []
     gate = Gate()
@@ -107,8 +108,9 @@ def test_stopping_twice_is_harmless(system: otpy.System) -> None:
     assert system.stop() == []
 
 
+@pytest.mark.report("D95", "thejerf/suture#34")
+@pytest.mark.report("D98", "thejerf/suture#38")
 def test_a_stop_just_after_a_crash_is_prompt(system: otpy.System) -> None:
-    """Reports 95, 98."""
     for _ in range(20):
         one = otpy.System("t")
         ref = one.start(Doer)
@@ -116,8 +118,9 @@ def test_a_stop_just_after_a_crash_is_prompt(system: otpy.System) -> None:
         assert one.stop(timeout=5.0) == []
 
 
+@pytest.mark.report("B52", "jodal/pykka#47")
 def test_a_parent_with_children_of_its_own_is_stopped_before_them_or_takes_them_along(system: otpy.System) -> None:
-    """Report 52, under a supervisor: children first, in reverse."""
+    """Under a supervisor: children first, in reverse."""
     log: list[object] = []
 
     class Tree(otpy.Supervisor):
@@ -138,8 +141,9 @@ def test_a_parent_with_children_of_its_own_is_stopped_before_them_or_takes_them_
     assert log == ["c", "b", "a", "tree"]
 
 
+@pytest.mark.report("D101", "pathosDev/actor-ts#915")
 def test_a_stopping_supervisor_with_a_backlog_does_not_spin(system: otpy.System) -> None:
-    """Report 101: the system comes to rest although a child is slow to end and a thousand requests wait."""
+    """The system comes to rest although a child is slow to end and a thousand requests wait."""
     gate = Gate()
 
     class Slow(Doer):

@@ -195,10 +195,11 @@ def test_a_turn_that_begins_as_the_watchdog_falls_asleep_is_watched(system: otpy
 
 
 @pytest.mark.parametrize("place", ["pool", "thread"])
+@pytest.mark.report("B58", "jodal/pykka#59")
 def test_a_start_without_a_thread_fails_and_leaves_nothing(
     system: otpy.System, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    """Report 58: pykka's actor stays registered as alive."""
+    """An actor of pykka stays registered as alive."""
     refused = refuse_threads(monkeypatch, "otpy")
     with pytest.raises(StartError, match="no thread"):
         system.start(otpy.child(Doer).opts(name="it", place=place))  # type: ignore[typeddict-item]

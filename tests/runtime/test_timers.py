@@ -67,8 +67,9 @@ def test_a_fired_timer_cannot_be_cancelled(timed: otpy.System, clock: VirtualClo
 
 
 @pytest.mark.parametrize("end", ["kill", "crash", "stop"])
+@pytest.mark.report("C88", "akka/akka-core#26556", "akka/akka-core#26650")
 def test_timers_end_with_their_incarnation(timed: otpy.System, clock: VirtualClock, end: str) -> None:
-    """Report 88: no tick of a dead incarnation reaches the next one, not even one that was in the mailbox."""
+    """No tick of a dead incarnation reaches the next one, not even one that was in the mailbox."""
 
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
@@ -88,9 +89,8 @@ def test_timers_end_with_their_incarnation(timed: otpy.System, clock: VirtualClo
     assert set(flush(new)) == {new.number}
 
 
+@pytest.mark.report("C89", "akka/akka-core#28266")
 def test_an_idle_timeout_set_in_init_is_there_again_after_a_restart(timed: otpy.System, clock: VirtualClock) -> None:
-    """Report 89."""
-
     class Impatient(Doer):
         def handle_timeout(self) -> None:
             raise TimeoutError
@@ -105,8 +105,9 @@ def test_an_idle_timeout_set_in_init_is_there_again_after_a_restart(timed: otpy.
     assert len(crashes.events) == 3
 
 
+@pytest.mark.report("C94", "pathosDev/actor-ts#921")
 def test_a_late_interval_leaves_out_what_it_missed() -> None:
-    """Report 94: after a stall of a second a 10 ms interval catches up with one tick at most, not with a hundred."""
+    """After a stall of a second a 10 ms interval catches up with one tick at most, not with a hundred."""
     clock, ticks = HandClock(), []
     timers = Timers(clock)
     timers.every(0.01, lambda: ticks.append(clock.time))
@@ -125,8 +126,8 @@ def test_a_late_interval_leaves_out_what_it_missed() -> None:
     assert len(ticks) == 52
 
 
+@pytest.mark.report("B62", "jodal/pykka#95", "jodal/pykka#102")
 def test_the_time_of_day_does_not_matter(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report 62."""
     monkeypatch.setattr(time, "time", lambda: -1e9)
     came = threading.Event()
     system.timers.after(0.001, came.set)
@@ -230,9 +231,8 @@ def test_a_full_mailbox_refuses_a_tick_quietly(timed: otpy.System, clock: Virtua
         assert len(letters.events) == 2
 
 
+@pytest.mark.report("C85", "apache/pekko#3265")
 def test_a_crash_on_a_timers_message_reports_the_message(timed: otpy.System, clock: VirtualClock) -> None:
-    """Report 85."""
-
     class Failing(Doer):
         def handle_info(self, message: object) -> None:
             raise ValueError(message)
@@ -244,8 +244,9 @@ def test_a_crash_on_a_timers_message_reports_the_message(timed: otpy.System, clo
     assert event.message == "info 'ding'"
 
 
+@pytest.mark.report("C92", "erlang/otp#7606")
 def test_a_timer_waits_for_a_thread_that_cannot_be_had(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report 92: it fires later."""
+    """It fires later."""
     refuse = refuse_threads(monkeypatch, "otpy-timers")
     came = threading.Event()
     ref = system.start(Doer)

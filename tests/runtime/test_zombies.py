@@ -159,6 +159,7 @@ def test_the_replacement_of_a_zombie_gets_its_name_at_once(system: otpy.System) 
     assert system.whereis("a") is new
 
 
+@pytest.mark.report("B67", "tqwewe/kameo#362", "tqwewe/kameo#363", "tqwewe/kameo#364")
 def test_messages_waiting_for_a_killed_actor_are_dead_letters_at_once(system: otpy.System) -> None:
     with Recorder(system, DeadLetter) as letters, Gate() as gate:
         ref = system.start(Doer)

@@ -17,8 +17,8 @@ def many(rounds: int) -> int:
     return 2_000 * rounds
 
 
+@pytest.mark.report("B79", "akka/akka-core#17087")
 def test_calls_to_a_server_that_watches_its_callers(many: int) -> None:
-    """Report 79."""
     system = otpy.System("stress")
     server, client = system.start(Doer), system.start(Doer)
 
@@ -38,8 +38,9 @@ def test_calls_to_a_server_that_watches_its_callers(many: int) -> None:
     system.stop()
 
 
+@pytest.mark.report("B80", "akkadotnet/akka.net#4026")
 def test_monitors_that_fire(many: int) -> None:
-    """Report 80: start, watch, stop."""
+    """Start, watch, stop."""
     system = otpy.System("stress")
     watcher = system.start(Doer)
 

@@ -1,0 +1,42 @@
+"""Public reports of other systems: each row is told on its page, and each that can occur here has its test."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.reports import Mark, Row, marks, rows
+
+NUMBERS = {
+    "A": "1 2 4 5 7 8 10 11 13 14 16 17 19 20 22 23 25 26 28 29 31 32 34 35 37 38 40 41 43 44 46 47",
+    "B": "49 50 52 53 55 56 58 59 61 62 64 65 67 68 70 71 73 74 76 77 79 80 82 83",
+    "C": "85 86 88 89 91 92 94",
+    "D": "95 97 98 100 101 103 104 106 107 109 110 112 113 115 116 118 119 121 122 124 125 127 128 130 131 133 134 136",
+    "F": "148 149 151 152 154 155 157",
+}
+"""All reports about supervision, messages, timers, stopping and inspection that were found."""
+
+TABLE = rows()
+MARKS = marks()
+
+
+def test_the_table_has_every_report_once_in_order() -> None:
+    assert [row.row for row in TABLE] == [
+        f"{letter}{number}" for letter in NUMBERS for number in NUMBERS[letter].split()
+    ]
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.row)
+def test_a_row_names_the_files_that_test_it_or_says_why_none_does(row: Row) -> None:
+    """`tested in` files, and what of it is missing; or `not here yet:` what brings it; or `cannot occur:` why."""
+    marked = {mark.file for mark in MARKS if mark.row == row.row}
+
+    assert row.files == marked
+    assert row.here.startswith("tested in `" if marked else ("not here yet: ", "cannot occur: "))
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=str)
+def test_a_marker_names_a_report_of_its_row(mark: Mark) -> None:
+    named = {name for row in TABLE if row.row == mark.row for name in row.names}
+
+    assert mark.names
+    assert set(mark.names) <= named
