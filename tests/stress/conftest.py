@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import faulthandler
-import logging
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.systems import patience, quiet
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["patience", "quiet"]
 
 LONG = [pytest.mark.stress, pytest.mark.timeout(600)]
 ROUNDS = [pytest.param(1, id="small"), pytest.param(30, id="large", marks=LONG)]
@@ -32,19 +34,3 @@ def switching(request: pytest.FixtureRequest) -> Iterator[None]:
         sys.setswitchinterval(request.param)
     yield
     sys.setswitchinterval(before)
-
-
-@pytest.fixture(autouse=True)
-def patience(request: pytest.FixtureRequest) -> None:
-    """Large versions take longer than other tests may; a dump of threads that run has crashed the interpreter."""
-    if request.node.get_closest_marker("stress") is not None:
-        faulthandler.cancel_dump_traceback_later()
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Crashes are the input of these tests: they are not printed."""
-    log = logging.getLogger("otpy")
-    log.setLevel(logging.CRITICAL + 1)
-    yield
-    log.setLevel(logging.NOTSET)
