@@ -23,7 +23,10 @@ NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 class Connection:
     """A client; only the server's loop touches it."""
 
-    __slots__ = ("_frame_since", "_limits", "_outgoing", "_quiet_since", "_reader", "busy", "ending", "socket")
+    __slots__ = (
+        *("_answered", "_frame_since", "_limits", "_outgoing", "_quiet_since", "_reader"),
+        *("busy", "ending", "in_line", "socket"),
+    )
 
     def __init__(self, connected: socket.socket, limits: Limits, now: float) -> None:
         """Serve a socket that does not block; `now` is on the monotonic clock, as everywhere here."""
@@ -32,7 +35,10 @@ class Connection:
         """Whether a command of it runs; it sends no further request meanwhile, or that one waits."""
         self.ending = False
         """Whether it is closed as soon as it has taken what is written."""
+        self.in_line = False
+        """Whether its next request is about to be looked at; until then nothing more is read from it."""
         self._limits = limits
+        self._answered = False
         self._reader = FrameReader(limits.max_request_bytes)
         self._outgoing = memoryview(b"")
         self._quiet_since = now
@@ -42,6 +48,11 @@ class Connection:
     def has_to_write(self) -> bool:
         """Whether it has not taken its whole reply yet."""
         return bool(self._outgoing)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much of its reply it has not taken yet."""
+        return len(self._outgoing)
 
     @property
     def quiet_since(self) -> float:
@@ -80,8 +91,10 @@ class Connection:
         if self.busy or self.has_to_write or self.ending:
             return None
         frame = self._reader.next_frame()
-        if frame is not None:
+        if frame is not None or self._answered:
+            # The time of a request that came in with the one before runs from that one's answer: nobody read meanwhile.
             self._quiet_since = self._frame_since = now
+        self._answered = frame is not None
         return frame
 
     def send(self, frame: bytes, now: float) -> None:

@@ -92,7 +92,8 @@ class Desk:
             text = safe_str(error, ERROR_LIMIT, box=self._box)
         else:
             text = f"failed inside the program: {exception_line(error, ERROR_LIMIT, box=self._box)}"
-        return encode({"id": number, "error": {"kind": type(error).__name__, "text": text}}, max_bytes=SMALL)
+        kind = visible(type(error).__name__, 80)
+        return encode({"id": number, "error": {"kind": kind, "text": text}}, max_bytes=SMALL)
 
     def _checked(self, number: object, value: dict[object, object]) -> Request:
         if value.get("protocol") != PROTOCOL:

@@ -23,6 +23,8 @@ class Limits:
     """Length of one request; requests are a verb and a path."""
     max_reply_bytes: int = 16 * 1024 * 1024
     """Length of one reply: about 40 000 actors."""
+    max_waiting_bytes: int = 64 * 1024 * 1024
+    """Replies that clients have not taken, all together and beside the newest; the one that waits longest gives way."""
     max_depth: int = 16
     """Lists and maps within each other in a request."""
     max_commands: int = 16

@@ -57,14 +57,18 @@ class ControlLoop:
     def run(self) -> None:
         """Serve; the body of the server's thread."""
         try:
-            self._selector.register(self._listener, selectors.EVENT_READ)
-            self._selector.register(self._wake_in, selectors.EVENT_READ)
+            self.open()
             while not self._is_over(now := time.monotonic()):
                 self._round(now)
         except Exception:
             LOG.exception("the control socket of this program is gone; the program itself goes on")
         finally:
             self.let_go()
+
+    def open(self) -> None:
+        """Look out for clients from now on."""
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._wake_in, selectors.EVENT_READ)
 
     def wake(self) -> None:
         """Have the loop look around; from any thread."""
@@ -106,7 +110,9 @@ class ControlLoop:
             client.busy = False
             self._send(client, reply)
         for _ in range(len(self._ready)):
-            self._next_request(self._ready.popleft())
+            client = self._ready.popleft()
+            client.in_line = False
+            self._next_request(client)
         self._end_overdue(time.monotonic())
 
     def _patience(self, now: float) -> float | None:
@@ -156,7 +162,9 @@ class ControlLoop:
         return None
 
     def _serve(self, client: Connection, events: int) -> None:
-        if client.socket not in self._clients:  # dropped earlier in this round
+        # Dropped earlier in this round, or its last requests are not all answered: what it sends meanwhile, were it
+        # only that it hangs up, stays in the kernel. So none has more than two requests' bytes here, or two turns.
+        if client.socket not in self._clients or client.in_line:
             return
         try:
             if events & selectors.EVENT_WRITE:
@@ -209,7 +217,16 @@ class ControlLoop:
         except OSError:
             self._drop(client)
             return
+        if client.has_to_write:
+            self._make_room_beside(client)
         self._go_on(client)
+
+    def _make_room_beside(self, newest: Connection) -> None:
+        """Let go of those who leave so much untaken that it is too much together, the longest waiting first."""
+        waiting = [client for client in self._clients.values() if client.has_to_write and client is not newest]
+        waiting.sort(key=lambda client: client.quiet_since, reverse=True)
+        while sum(client.waiting_bytes for client in waiting) > self._limits.max_waiting_bytes:
+            self._drop(waiting.pop())
 
     def _go_on(self, client: Connection) -> None:
         """Decide what this client does next: takes the rest, goes, or has its next request looked at."""
@@ -217,7 +234,8 @@ class ControlLoop:
             self._drop(client)
         elif client.has_to_write or client.busy:
             self._listen(client)
-        else:
+        elif not client.in_line:
+            client.in_line = True
             self._ready.append(client)
 
     def _listen(self, client: Connection) -> None:

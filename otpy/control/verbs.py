@@ -117,7 +117,7 @@ def integer_of(params: Params, name: str, default: int) -> int:
     value = params.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise BadRequestError(f"the parameter {name!r} must be a whole number, 0 or more")
-    return value
+    return min(value, sys.maxsize)  # more than there can be of anything, and what takes a size refuses more
 
 
 @register("summary", right="read", inline=True)

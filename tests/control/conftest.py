@@ -12,9 +12,12 @@ import pytest
 from otpy.control.limits import Limits
 from otpy.control.server import ControlServer
 from support.fake_system import FakeSystem
+from support.systems import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+__all__ = ["descriptors", "directory", "no_descriptor_left_behind", "patience", "serve", "system"]
 
 DESCRIPTORS = Path("/proc/self/fd")
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Self
 
 import msgpack
 
-from otpy.control.wire import PROTOCOL
+from otpy.control.wire import PROTOCOL, UNICODE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 __all__ = ["RawClient", "frame", "request"]
@@ -22,7 +23,7 @@ PATIENCE = 5.0
 
 def frame(value: object) -> bytes:
     """One frame."""
-    payload: bytes = msgpack.packb(value)
+    payload: bytes = msgpack.packb(value, unicode_errors=UNICODE)
     return struct.pack(">I", len(payload)) + payload
 
 
@@ -57,7 +58,7 @@ class RawClient:
     def reply(self) -> dict[str, object]:
         """The next frame."""
         (length,) = struct.unpack(">I", self._exactly(4))
-        reply: dict[str, object] = msgpack.unpackb(self._exactly(length))
+        reply: dict[str, object] = msgpack.unpackb(self._exactly(length), unicode_errors=UNICODE)
         return reply
 
     def is_hung_up_on(self) -> bool:
@@ -76,6 +77,43 @@ class RawClient:
         poll = select.poll()
         poll.register(self.socket, 0)
         return bool(poll.poll(PATIENCE * 1_000))
+
+    def converse(self, pieces: Iterable[bytes], read: Callable[[bytes], object]) -> None:
+        """Send each piece by itself, say that no more comes, and hand on what is received until the server hangs up."""
+        left = [piece for piece in pieces if piece][::-1]
+        self.socket.settimeout(0.0)
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN | select.POLLOUT)
+        while True:
+            events = poll.poll(PATIENCE * 1_000)[0][1]
+            if events & select.POLLOUT:
+                self._send_some(left)
+                if not left:
+                    poll.modify(self.socket, select.POLLIN)
+            if events & ~select.POLLOUT:
+                data = self._received()
+                if not data:
+                    return
+                read(data)
+
+    def _send_some(self, left: list[bytes]) -> None:
+        """Send what the server takes of the last piece; after all of them, or when it takes no more, say that."""
+        try:
+            if left:
+                piece = left.pop()
+                left += [rest] if (rest := piece[self.socket.send(piece) :]) else []
+            if not left:
+                self.socket.shutdown(socket.SHUT_WR)
+        except BlockingIOError:
+            left.append(piece)
+        except OSError:
+            left.clear()
+
+    def _received(self) -> bytes:
+        try:
+            return self.socket.recv(65536)
+        except ConnectionResetError:
+            return b""
 
     def _exactly(self, length: int) -> bytes:
         data = b""
