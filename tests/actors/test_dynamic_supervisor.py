@@ -9,7 +9,7 @@ import pytest
 import otpy
 from otpy.actors.children import ChildCounts
 from otpy.core.reason import Killed, Normal, RestartLimit, Shutdown
-from otpy.errors import ChildNotFoundError, MaxChildrenError, SpecError, StartError
+from otpy.errors import ChildNotFoundError, MaxChildrenError, NameTakenError, SpecError, StartError
 from otpy.events import ChildStarted, ChildTerminated
 from otpy.testing.recorder import Recorder
 from support.lab import BOOM, Asker, dynamic, tree
@@ -49,7 +49,6 @@ def test_number_of_a_child_that_ended_is_not_given_again(lab: Lab, sup: otpy.Ref
 
 @pytest.mark.otp_case(168, 200)
 def test_arguments_of_a_start_come_after_those_of_the_declaration(lab: Lab) -> None:
-    """Elixir puts them the other way round."""
     seen: list[object] = []
 
     class Session(otpy.GenServer):
@@ -213,8 +212,9 @@ def test_terminate_child_takes_a_living_child_of_its_own(lab: Lab, sup: otpy.Ref
         with pytest.raises(ChildNotFoundError):
             sup.call(DYN.terminate_child, nobody)
     for junk in ("1", 1, None):
-        with pytest.raises(ChildNotFoundError, match="knows its children by their refs"):
-            sup.call(DYN.terminate_child, junk)  # type: ignore[arg-type]
+        for request in (DYN.terminate_child, DYN.restart_child):
+            with pytest.raises(ChildNotFoundError, match="knows its children by their refs"):
+                sup.call(request, junk)  # type: ignore[arg-type]
     assert sup.is_alive()
 
 
@@ -284,6 +284,10 @@ def test_restarted_dynamic_supervisor_is_empty_and_counts_from_one(lab: Lab) -> 
 def test_two_dynamic_supervisors_need_two_ids(lab: Lab) -> None:
     with pytest.raises(StartError, match="lab/top/dynamic: two children have this id"):
         lab.system.start(tree(otpy.dynamic(), otpy.dynamic()))
+    sup = lab.start(tree(otpy.dynamic()))
+    with pytest.raises(NameTakenError) as caught:
+        sup.call(otpy.Supervisor.start_child, otpy.dynamic())
+    assert caught.value.holder is lab.system.find("lab/top/dynamic")
 
 
 def test_own_class_with_its_own_init_and_flags(lab: Lab) -> None:

@@ -55,6 +55,7 @@ def fail() -> None:
 
 
 @both
+@pytest.mark.otp_case(1)
 @pytest.mark.parametrize("restart", ["transient", "temporary"])
 def test_runs_once_with_its_arguments(lab: Lab, kind: str, restart: Any) -> None:
     seen: list[object] = []

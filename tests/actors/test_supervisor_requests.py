@@ -9,6 +9,7 @@ import pytest
 import otpy
 from otpy.actors.children import ChildCounts
 from otpy.core.reason import BadReturn, Normal
+from otpy.core.spec import ChildSpec
 from otpy.errors import (
     CallExitError,
     ChildNotFoundError,
@@ -45,11 +46,13 @@ def test_start_child_of_a_running_id_names_its_holder(lab: Lab) -> None:
 
 
 @pytest.mark.otp_case(101, 158)
-def test_start_child_of_a_stopped_id_says_how_to_go_on(lab: Lab) -> None:
-    sup = started(lab, lab.worker("a"))
+@pytest.mark.parametrize("restart", ["permanent", "transient"])
+def test_start_child_of_a_stopped_id_says_how_to_go_on(lab: Lab, restart: Any) -> None:
+    sup = started(lab, lab.worker("a").opts(restart=restart))
     sup.call(SUP.terminate_child, "a")
     with pytest.raises(ChildStateError, match="lab/top/a is already present: use restart_child, or delete_child first"):
         sup.call(SUP.start_child, lab.worker("a"))
+    assert sup.call(SUP.restart_child, "a") is lab.refs["a"]
 
 
 def test_ignored_child_is_kept_unless_it_is_temporary(lab: Lab) -> None:
@@ -141,6 +144,7 @@ def test_start_child_whose_init_returns_junk_fails(lab: Lab) -> None:
     with pytest.raises(StartError) as caught:
         sup.call(SUP.start_child, otpy.child(Junk))
     assert caught.value.reason == BadReturn("'zz'")
+    assert states(sup) == {}
 
 
 @pytest.mark.otp_case(165)
@@ -175,13 +179,27 @@ def test_get_childspec(lab: Lab) -> None:
     assert sup.call(SUP.get_childspec, "a") is spec
 
 
+@pytest.mark.otp_case(85)
+def test_get_childspec_of_a_child_that_says_nothing_has_the_defaults(lab: Lab) -> None:
+    """What a shutdown of None stands for: the tests of the times themselves are in test_supervisor_shutdown."""
+    sup = started(lab, lab.worker("w"), tree(id="s"))
+    for ident, kind in (("w", "worker"), ("s", "supervisor")):
+        options = sup.call(SUP.get_childspec, ident).options
+        assert (options.restart, options.shutdown, options.significant) == ("permanent", None, False)
+        assert sup.call(SUP.which_child, ident).type == kind
+
+
 @pytest.mark.otp_case(84)
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
         (None, "lab/top: expected a child spec, got a NoneType"),
         (otpy.child(int), "lab/top/int: int is no actor; subclass otpy.GenServer, or give a function"),
-        (otpy.child(Parent := otpy.GenServer).opts(shutdown=-1), "lab/top/GenServer: shutdown=-1"),
+        (otpy.child(otpy.GenServer).opts(shutdown=-10), "lab/top/GenServer: shutdown=-10"),
+        (otpy.child(otpy.GenServer).opts(restart="sometimes"), "lab/top/GenServer: restart='sometimes'"),  # type: ignore[arg-type]
+        (otpy.child(otpy.GenServer).opts(significant="maybe"), "lab/top/GenServer: significant='maybe'"),  # type: ignore[arg-type]
+        (ChildSpec("", otpy.GenServer), "lab/top/: an id is a text without '/'"),
+        (ChildSpec("x", None), "lab/top/x: start must be an actor class or a function, got a NoneType"),  # type: ignore[arg-type]
     ],
     ids=str,
 )

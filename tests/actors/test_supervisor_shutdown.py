@@ -141,7 +141,7 @@ def test_child_that_ends_by_itself_during_the_stop_restarts_nothing(lab: Lab, re
     assert sup.reason == Shutdown()
 
 
-@pytest.mark.otp_case(157)
+@pytest.mark.otp_case(85, 157)
 def test_nested_supervisor_is_waited_for_without_end(lab: Lab) -> None:
     inner = tree(lab.worker("s", at_stop=lambda: otpy.sleep(2_000.0)).opts(shutdown=otpy.INFINITY), id="inner")
     sup = started(lab, lab.worker("a"), inner)
@@ -152,6 +152,7 @@ def test_nested_supervisor_is_waited_for_without_end(lab: Lab) -> None:
     assert lab.trace() == "-s(shutdown) -a(shutdown) SUP(shutdown)"
 
 
+@pytest.mark.otp_case(85)
 def test_worker_has_five_seconds_unless_it_says_otherwise(lab: Lab) -> None:
     """Semantics 7.1."""
     gate = lab.gate()
@@ -247,13 +248,13 @@ def test_replacement_gets_the_name_of_a_child_that_had_to_be_killed(lab: Lab) ->
     stuck = lab.refs["a"]
     stuck.cast(stuck.actor_class.do, gate.wait)
     gate.reached()
-    with Recorder(lab.system, ZombieMade) as recorder:
-        asker = lab.system.start(Parent)
-        asker.tell("wake up")
+    with Recorder(lab.system, ZombieMade, ChildUnstopped) as recorder:
         lab.system.start(otpy.child(Renewer, sup, "a"))
         lab.settle()
         lab.clock.advance(0.2)
-    assert [event.path for event in recorder.events] == ["lab/top/a"]
+    assert [event.path for event in recorder.of(ZombieMade)] == ["lab/top/a"]
+    assert [(event.path, event.reason) for event in recorder.of(ChildUnstopped)] == [("lab/top/a", Killed())]
+    assert [record.path for record in lab.system.zombies()] == ["lab/top/a"]
     assert lab.system.whereis("cache") is lab.refs["a"]
     assert lab.refs["a"] is not stuck
     gate.open()

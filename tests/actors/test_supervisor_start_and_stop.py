@@ -141,6 +141,7 @@ def test_unexpected_message_is_reported_and_harms_nobody(lab: Lab) -> None:
     with pytest.raises(otpy.OtpyError, match="a supervisor takes no raw requests"):
         sup.ask("and this")
     assert sup.is_alive()
+    assert lab.system.record("lab/top").queue == 0
 
 
 @pytest.mark.otp_case(93)

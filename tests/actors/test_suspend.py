@@ -32,6 +32,7 @@ def test_messages_wait_until_it_is_resumed(lab: Lab) -> None:
     assert lab.system.record("lab/top/a").status == "idle"
 
 
+@pytest.mark.otp_case(185)
 def test_kill_and_an_exit_signal_end_it(lab: Lab) -> None:
     """Decision 8: both take the fast lane."""
     for ident in ("a", "b"):

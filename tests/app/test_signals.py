@@ -199,6 +199,31 @@ def test_a_program_that_leaves_its_block_by_sys_exit_stops_its_tree(tmp_path: Pa
 
 
 @pytest.mark.otp_case(233)
+def test_a_program_that_ends_stops_its_tree_in_reverse_around_a_stuck_actor(tmp_path: Path) -> None:
+    source = (
+        TREE
+        + """
+    inside = threading.Event()
+    class Stuck(otpy.GenServer):
+        @otpy.cast
+        def hang(self):
+            inside.set()
+            time.sleep(60)
+    class Around(otpy.Supervisor):
+        def children(self):
+            a, b, c = Tree.children(self)
+            return [a, b, otpy.child(Stuck).opts(name="stuck", shutdown=0.1), c]
+    with otpy.run(Around, control_directory=FOLDER) as system:
+        system.ref("stuck").cast(Stuck.hang)
+        inside.wait()
+    """
+    )
+    with Program(tmp_path, source) as program:
+        code, said, _ = program.end()
+    assert (code, said.split("\n")) == (0, ["terminated c", "terminated b", "terminated a"])
+
+
+@pytest.mark.otp_case(233)
 @pytest.mark.parametrize(
     "hang", ["time.sleep(60)", "exec('while True: pass')", "threading.Lock().__enter__() or l.acquire()"]
 )

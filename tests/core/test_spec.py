@@ -43,6 +43,7 @@ def test_id_is_the_name_of_the_class_or_function() -> None:
     assert (otpy.child(Cache).id, otpy.child(poll, "x").id) == ("Cache", "poll")
 
 
+@pytest.mark.otp_case(224)
 def test_options_of_several_calls_add_up_and_leave_the_first_spec_as_it_was() -> None:
     first = otpy.child(Cache).opts(restart="transient")
     second = first.opts(id="cache", shutdown=2.0)
@@ -124,7 +125,7 @@ def test_bad_spec_is_refused_with_its_path_and_the_mend(spec: ChildSpec, problem
         assert problem in refusal(spec)
 
 
-@pytest.mark.otp_case(84)
+@pytest.mark.otp_case(84, 224)
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [

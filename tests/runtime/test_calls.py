@@ -31,6 +31,7 @@ def test_a_raw_request_reaches_handle_call(system: otpy.System) -> None:
     assert ref.ask("z", block=False).get(timeout=5) == "z"
 
 
+@pytest.mark.otp_case(72)
 def test_a_request_that_the_class_does_not_have_is_refused_in_the_sender(system: otpy.System) -> None:
     ref = system.start(Doer)
     with pytest.raises(UnknownRequestError, match=r"Doer\.run: not a @call of this actor; it has Doer\.do, Doer\.read"):
@@ -157,7 +158,6 @@ def test_a_stop_without_reply_fails_the_call_with_its_reason(system: otpy.System
     assert caught.value.reason == otpy.Normal()
 
 
-@pytest.mark.otp_case(54)
 def test_a_stop_with_reply_runs_terminate_before_the_reply(system: otpy.System) -> None:
     log: list[object] = []
     ref = system.start(Doer, log)
@@ -352,7 +352,6 @@ def test_a_stop_that_ends_with_another_reason_raises_it(system: otpy.System) -> 
     assert caught.value.reason == BOOM
 
 
-@pytest.mark.otp_case(69)
 def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy.System) -> None:
     ref = system.start(Doer)
     monitor = ref.monitor()

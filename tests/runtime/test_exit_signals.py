@@ -59,10 +59,10 @@ def test_kill_ends_an_actor_that_traps_exits(system: otpy.System) -> None:
 @pytest.mark.otp_case(5, 61)
 def test_an_exit_signal_is_a_message_to_who_traps(system: otpy.System) -> None:
     """From a stranger; the actor lives."""
-    ref = system.start(Doer, traps=True)
-    ref.exit(BOOM)
-    [signal] = flush(ref)
-    assert signal.reason == BOOM
+    other, ref = system.start(Doer), system.start(Doer, traps=True)
+    for reason in (BOOM, otpy.Shutdown()):
+        other.call(Doer.do, lambda _, reason=reason: ref.exit(reason))
+    assert [(signal.sender, signal.reason) for signal in flush(ref)] == [(other, BOOM), (other, otpy.Shutdown())]
     assert ref.is_alive()
 
 
@@ -132,7 +132,8 @@ def test_killed_passes_on_over_links_and_can_be_trapped(system: otpy.System) -> 
     beyond.link(plain)
     victim.kill()
     assert [message.reason for message in trapper.expect(1)] == [otpy.Killed()]  # type: ignore[attr-defined]
-    assert [message.reason for message in beyond.expect(1)] == [otpy.Killed()]  # type: ignore[attr-defined]
+    [signal] = beyond.expect(1)
+    assert (signal.sender, signal.reason, plain.reason) == (plain, otpy.Killed(), otpy.Killed())  # type: ignore[attr-defined]
 
 
 @pytest.mark.otp_case(12)
@@ -237,12 +238,14 @@ def test_the_name_is_free_and_terminate_is_done_when_an_end_is_seen(system: otpy
 
     def look(self: Doer) -> None:
         self.monitor("it")
-        self.handle_info = lambda down: seen.append((down.target, log[:], system.whereis("it"), ref.is_alive()))  # type: ignore[method-assign]
+        self.handle_info = lambda down: seen.append(  # type: ignore[method-assign]
+            (down.target, down.reason, log[:], system.whereis("it"), ref.is_alive())
+        )
 
     watcher.call(Doer.do, look)
     ref.stop(BOOM)
     flush(watcher)
-    assert seen == [("it", [("terminate", BOOM)], None, False)]
+    assert seen == [("it", BOOM, [("terminate", BOOM)], None, False)]
 
 
 @pytest.mark.otp_case(60)

@@ -50,7 +50,7 @@ def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
     peer, trapper, plain = system.start(Doer), system.start(Doer, traps=True), system.start(Doer)
     peer.kill()
     trapper.call(Doer.do, lambda self: self.link(peer))
-    assert [signal.reason for signal in flush(trapper)] == [otpy.NoProc()]
+    assert [(signal.sender, signal.reason) for signal in flush(trapper)] == [(peer, otpy.NoProc())]
     monitor = plain.monitor()
     plain.cast(Doer.run, lambda self: self.link(peer))
     assert monitor.wait().reason == otpy.NoProc()
@@ -58,9 +58,10 @@ def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
 
 @pytest.mark.otp_case(18)
 def test_linking_to_oneself_has_no_effect(system: otpy.System) -> None:
-    ref = system.start(Doer)
-    ref.call(Doer.do, lambda self: (self.link(self.ref), self.unlink(self.ref)) and None)
+    ref, stranger = system.start(Doer), system.start(Doer)
+    ref.call(Doer.do, lambda self: (self.link(self.ref), self.unlink(self.ref), self.unlink(stranger)) and None)
     assert ref.links is None
+    assert ref.is_alive()
 
 
 @pytest.mark.otp_case(26)

@@ -16,7 +16,6 @@ from otpy.testing import Gate, Probe, Recorder, VirtualClock
 from support.doer import BOOM, Doer, flush
 
 
-@pytest.mark.otp_case(32, 33)
 @pytest.mark.report("A46", "linkdd/triotp")
 def test_a_start_returns_after_init(system: otpy.System) -> None:
     log: list[object] = []
@@ -47,7 +46,6 @@ def _fails(system: otpy.System, deed: object, **options: object) -> StartError:
     return caught.value
 
 
-@pytest.mark.otp_case(34)
 def test_an_ignored_start_is_no_crash(system: otpy.System, events: Recorder) -> None:
     error = _fails(system, lambda _: otpy.Ignore())
     assert isinstance(error, IgnoredError)
@@ -197,7 +195,6 @@ def test_an_exit_signal_during_init_ends_the_actor_after_it(system: otpy.System)
     assert started[0].reason == BOOM
 
 
-@pytest.mark.otp_case(46)
 def test_a_parent_hears_of_its_childs_later_end(system: otpy.System) -> None:
     parent = Probe(system, trap_exit=True)
     child = parent.ref.proxy().spawn_link(Doer).get(timeout=5)

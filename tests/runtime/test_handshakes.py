@@ -1,0 +1,102 @@
+"""Starting from within an actor: when the starter goes on, what it gets, and that it gets nothing else."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.errors import StartError
+from otpy.testing import Probe
+from support.doer import BOOM, Doer, flush
+
+if TYPE_CHECKING:
+    from otpy.testing import VirtualClock
+
+
+@pytest.mark.otp_case(32)
+@pytest.mark.parametrize("place", ["pool", "thread"])
+def test_a_starter_goes_on_when_init_is_done_and_no_sooner(timed: otpy.System, clock: VirtualClock, place: Any) -> None:
+    seen: list[object] = []
+    starter = timed.start(Doer)
+    slow = otpy.child(Doer, deed=lambda _: otpy.sleep(1.0)).opts(place=place)
+    starter.cast(Doer.run, lambda self: seen.append(self.spawn_link(slow).is_alive()))
+    clock.advance(0.99)
+    assert seen == []
+    clock.advance(0.01)
+    timed.wait_idle()
+    assert seen == [True]
+
+
+def failing(_: Doer) -> None:
+    raise ValueError("init")
+
+
+@pytest.mark.otp_case(33, 34, 37)
+@pytest.mark.parametrize(
+    "deed",
+    [lambda _: None, lambda _: otpy.Ignore(), lambda _: otpy.Stop(BOOM), lambda _: otpy.Fail(BOOM), failing],
+    ids=["well", "ignore", "stop", "fail", "crash"],
+)
+def test_a_starter_that_traps_finds_nothing_of_a_start_in_its_mailbox(system: otpy.System, deed: Any) -> None:
+    """As of OTP 26; before, the exit of a start that failed was left there."""
+    starter = system.start(Doer, traps=True)
+
+    def spawn(self: Doer) -> None:
+        with suppress(StartError):
+            self.spawn_link(Doer, deed=deed)
+
+    starter.call(Doer.do, spawn)
+    assert flush(starter) == []
+
+
+@pytest.mark.otp_case(36)
+def test_a_starter_that_does_not_catch_a_failed_start_ends_by_that_error(system: otpy.System) -> None:
+    """In OTP it dies of the link, with the child's own reason; here the link is gone, and the error is a crash."""
+    starter = system.start(Doer)
+    monitor = starter.monitor()
+    starter.cast(Doer.run, lambda self: self.spawn_link(Doer, deed=lambda _: otpy.Stop(BOOM)))
+    reason = monitor.wait().reason
+    assert isinstance(reason, otpy.Crashed)
+    assert reason.type.endswith("StartError")
+    assert "boom" in reason.text
+
+
+@pytest.mark.otp_case(46)
+def test_who_starts_and_monitors_sees_the_end(system: otpy.System) -> None:
+    watcher = Probe(system)
+    ref = system.start(Doer)
+    monitor = watcher.monitor(ref)
+    ref.stop(otpy.Shutdown("enough"))
+    [down] = watcher.expect(1)
+    assert down == otpy.Down(monitor, ref, otpy.Shutdown("enough"))
+
+
+@pytest.mark.otp_case(60, 62)
+@pytest.mark.parametrize("reason", [otpy.Shutdown(), otpy.Normal(), BOOM], ids=str)
+def test_an_exit_signal_of_the_parent_ends_who_traps_by_way_of_terminate(
+    system: otpy.System, reason: otpy.Reason
+) -> None:
+    log: list[object] = []
+    parent = system.start(Doer)
+    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log, traps=True))
+    monitor = child.monitor()
+    parent.call(Doer.do, lambda self: (self.unlink(child), child.exit(reason)) and None)
+    assert monitor.wait().reason == reason
+    assert log == [("terminate", reason)]
+
+
+@pytest.mark.otp_case(60)
+@pytest.mark.parametrize("reason", [otpy.Shutdown(), BOOM], ids=str)
+def test_an_exit_signal_of_the_parent_ends_who_does_not_trap_without_terminate(
+    system: otpy.System, reason: otpy.Reason
+) -> None:
+    log: list[object] = []
+    parent = system.start(Doer)
+    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log))
+    monitor = child.monitor()
+    parent.call(Doer.do, lambda self: (self.unlink(child), child.exit(reason)) and None)
+    assert monitor.wait().reason == reason
+    assert log == []
