@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from otpy.events import Event
     from otpy.runtime.stopping import Unstopped
 
-__all__ = ["Application", "main", "run"]
+__all__ = ["SHUTDOWN", "Application", "main", "run", "snake"]
 
 log = logging.getLogger("otpy")
 
@@ -170,7 +170,7 @@ def run(
     check_rights(control)
     _check_options(name, shutdown=shutdown, max_threads=max_threads, max_zombies=max_zombies)
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
-    wanted = name or _snake(spec.id)
+    wanted = name or snake(spec.id)
     claim = _claim(wanted, None if control_directory is None else Path(control_directory)) if control != "off" else None
     own = wanted if claim is None else claim.name
     system = Application(own, clock=clock, seed=seed, max_threads=max_threads, max_zombies=max_zombies)
@@ -264,5 +264,6 @@ def _signals(system: Application, shutdown: float) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """What a program is called after its tree: the id in lower case, with underscores between its words."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.core.strategy import AutoShutdown
     from otpy.runtime.ref import Ref
 
-__all__ = ["Plan", "check_child", "check_children", "check_names_free", "declare"]
+__all__ = ["MAX_DEPTH", "Plan", "check_child", "check_children", "check_entry", "check_names_free", "declare"]
 
 MAX_DEPTH = 100
 """Levels of a tree; what is deeper would never end."""
@@ -60,7 +60,9 @@ def check_children(
         raise SpecError(
             f"…/{last}", f"more than {MAX_DEPTH} supervisors below each other; is one among its own children?"
         )
-    return [_entry(path, spec, names, below=below) for spec in check_specs(path, specs, auto_shutdown=auto_shutdown)]
+    return [
+        check_entry(path, spec, names, below=below) for spec in check_specs(path, specs, auto_shutdown=auto_shutdown)
+    ]
 
 
 def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") -> Entry:
@@ -68,8 +70,8 @@ def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") 
     checked = check_spec(path, spec, auto_shutdown=auto_shutdown)
     start = checked.start
     if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
-        return Entry(checked, start)  # as `_entry`, for the many
-    return _entry(path, checked, {}, below=True)
+        return Entry(checked, start)  # as `check_entry`, for the many
+    return check_entry(path, checked, {}, below=True)
 
 
 def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> None:
@@ -82,7 +84,8 @@ def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> No
             )
 
 
-def _entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
+def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
+    """A checked spec as an entry: its class is an actor's, its name is free. Arguments as for `check_children`."""
     where = f"{path}/{spec.id}"
     cls = actor_class(where, spec.start)
     if spec.name is not None:

@@ -78,9 +78,14 @@ class DynamicSupervisor(Keeper):
             check_child(path, self._template)
 
     @classmethod
+    def declares_by_itself(cls) -> bool:
+        """Whether nothing of the user's has to run before it can say what it declares."""
+        return cls.init is DynamicSupervisor.init and not cls._own_init
+
+    @classmethod
     def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:  # noqa: ARG003 - as Keeper's
         """Refuse what `otpy.dynamic` was given. Raises SpecError."""
-        if cls.init is DynamicSupervisor.init:
+        if cls.declares_by_itself():
             plan: DynamicSupervisor = cls.make(Plan(path))
             plan.init(*spec.args, **spec.kwargs)  # type: ignore[arg-type]  # `dynamic` made them
             plan.check_flags(path)

@@ -110,6 +110,11 @@ class Keeper(Stopping):
     def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:
         """Refuse what a supervisor that does not run yet declares, as far as it can be known. Raises SpecError."""
 
+    @classmethod
+    def declares_by_itself(cls) -> bool:
+        """Whether nothing of the user's has to run before it can say what it declares."""
+        return cls.init is Keeper.init and not cls._own_init
+
     def otpy_children(self) -> ChildTable:
         """The table, for the inspector."""
         return self._table

@@ -59,7 +59,7 @@ class Supervisor(Keeper):
     @classmethod
     def check_declared(cls, path: str, spec: ChildSpec, names: dict[str, str]) -> None:
         """Refuse what it declares, unless that depends on its `init` or on a running system. Raises SpecError."""
-        if not cls._declares_by_itself() or spec.args or spec.kwargs:
+        if not cls.declares_by_itself() or spec.args or spec.kwargs:
             return
         plan: Supervisor = cls.make(Plan(path))
         plan.check_flags(path)
@@ -71,16 +71,11 @@ class Supervisor(Keeper):
             return
         check_children(path, specs, auto_shutdown=plan.auto_shutdown, names=names, below=True)
 
-    @classmethod
-    def _declares_by_itself(cls) -> bool:
-        """Whether nothing of the user's runs before `children`."""
-        return cls.init is Keeper.init and not cls._own_init
-
     def start_children_in_order(self) -> object:
         """Check all that is declared, then start the first child."""
         path, parent = self._path, self.ref.parent
         names: dict[str, str] = {}
-        looked_over = parent is not None and parent.actor_class.is_supervisor and self._declares_by_itself()
+        looked_over = parent is not None and parent.actor_class.is_supervisor and self.declares_by_itself()
         specs = declare(path, self.children)
         entries = check_children(path, specs, auto_shutdown=self.auto_shutdown, names=names, below=not looked_over)
         check_names_free(names, self.system.names)

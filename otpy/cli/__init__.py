@@ -10,6 +10,7 @@ from otpy.control.wire import otpy_version
 __all__ = ["main"]
 
 COMMANDS = {
+    "check": "otpy.cli.check:check",
     "demo": "otpy.cli.demo:demo",
     "info": "otpy.cli.info:info",
     "kill": "otpy.cli.operate:kill",

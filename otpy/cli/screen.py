@@ -8,7 +8,9 @@ from io import TextIOWrapper
 
 from rich.console import Console
 
-__all__ = ["console"]
+from otpy.cli.views import ASCII, UNICODE, Guides
+
+__all__ = ["console", "guides_for"]
 
 PIPE_WIDTH = 160
 """Columns where nobody has a screen: wide enough for whole lines in a log or a pipe."""
@@ -23,3 +25,8 @@ def console() -> Console:
         sys.stdout.reconfigure(errors="replace")
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return Console(file=sys.stdout, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def guides_for(screen: Console) -> Guides:
+    """What a tree is drawn with on this screen."""
+    return UNICODE if screen.encoding.lower().startswith("utf") else ASCII

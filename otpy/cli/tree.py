@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.text import Text
 
 from otpy.cli.reach import reach_options
-from otpy.cli.screen import console
-from otpy.cli.views import ASCII, UNICODE, tree_view
+from otpy.cli.screen import console, guides_for
+from otpy.cli.views import tree_view
 from otpy.control.errors import GoneError, NoAnswerError, NoSuchSystemError
 from otpy.control.snapshot import Snapshot, from_plain, to_plain
 from otpy.core.text import visible
@@ -132,8 +132,7 @@ def _now(watched: Watched, screen: Console) -> RenderableType:
 
 
 def _view(snapshot: Snapshot, screen: Console) -> RenderableType:
-    guides = UNICODE if screen.encoding.lower().startswith("utf") else ASCII
-    return tree_view(snapshot, width=screen.width, guides=guides)
+    return tree_view(snapshot, width=screen.width, guides=guides_for(screen))
 
 
 def _print_once(snapshot: Snapshot, *, as_json: bool) -> None:

@@ -15,14 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from otpy.control.directory import default_directory, open_directory, opened_directory, search, socket_address
+from otpy.control.directory import (
+    default_directory,
+    examine_directory,
+    open_directory,
+    opened_directory,
+    search,
+    socket_address,
+)
 from otpy.control.errors import DirectoryError, SystemNameError
 from otpy.control.forks import after_fork, forget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NameClaim", "claim_name", "holder_pid", "listed_names", "socket_file"]
+__all__ = ["NameClaim", "claim_name", "free_name", "holder_pid", "listed_names", "socket_file"]
 
 MAX_NAME_BYTES = 64
 """A name's length as a file name, so that a socket path through a directory's descriptor always fits."""
@@ -57,6 +64,20 @@ def claim_name(name: str, directory: Path | None = None) -> NameClaim:
         os.close(descriptor)
         raise
     return NameClaim(taken, folder, descriptor, lock)
+
+
+def free_name(name: str, directory: Path | None = None) -> str:
+    """The name that `claim_name` would take now; takes, makes and removes nothing.
+
+    Raises:
+        SystemNameError, DirectoryError: as `claim_name`.
+    """
+    _check_name(name)
+    folder = default_directory() if directory is None else directory
+    examine_directory(folder)
+    places = [folder] if directory is not None else search()
+    free = (each for each in _candidates(name) if not any(_is_alive_in(place, each) for place in places))
+    return next(free)
 
 
 def socket_file(name: str) -> str:

@@ -14,7 +14,15 @@ from otpy.control.errors import DirectoryError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MAX_SOCKET_PATH", "default_directory", "open_directory", "opened_directory", "search", "socket_address"]
+__all__ = [
+    "MAX_SOCKET_PATH",
+    "default_directory",
+    "examine_directory",
+    "open_directory",
+    "opened_directory",
+    "search",
+    "socket_address",
+]
 
 MAX_SOCKET_PATH = 103
 """Bytes of a socket's path that every platform takes: `sun_path` holds 104 on macOS, 108 on Linux, with the final 0."""
@@ -60,6 +68,26 @@ def open_directory(path: Path, *, create: bool = False) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def examine_directory(path: Path) -> None:
+    """Whether a program of this user could put its socket there; makes nothing.
+
+    Raises:
+        DirectoryError: it could not be made, or is not safe to use.
+    """
+    try:
+        status = path.lstat()
+    except FileNotFoundError as error:
+        if not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+            why = _problem(path, error) if not path.parent.is_dir() else "cannot be made: its parent is not yours"
+            raise DirectoryError(path, why) from error
+        return
+    except OSError as error:
+        raise DirectoryError(path, _problem(path, error)) from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise DirectoryError(path, _problem(path, NotADirectoryError()))
+    _check(path, status, create=True)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otpy.control import claim as claims
-from otpy.control.claim import claim_name, listed_names, socket_file
+from otpy.control.claim import claim_name, free_name, listed_names, socket_file
 from otpy.control.directory import opened_directory
 from otpy.control.errors import DirectoryError, SystemNameError
 
@@ -232,3 +232,16 @@ def test_a_forked_child_neither_keeps_the_name_nor_gives_it_away(directory: Path
     claim.release()
     second.release()
     assert os.listdir(directory) == []  # noqa: PTH208 - a plain list says it all
+
+
+def test_the_name_that_is_free_is_told_without_taking_it(directory: Path) -> None:
+    assert free_name("shop", directory) == "shop"
+    assert not directory.exists()
+    claim = claim_name("shop", directory)
+    listener = claim.listen()
+
+    assert free_name("shop", directory) == "shop-2"
+
+    listener.close()
+    claim.release()
+    assert free_name("shop", directory) == "shop"

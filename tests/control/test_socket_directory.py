@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.control.directory import default_directory, open_directory, opened_directory, search, socket_address
+from otpy.control.directory import (
+    default_directory,
+    examine_directory,
+    open_directory,
+    opened_directory,
+    search,
+    socket_address,
+)
 from otpy.control.errors import DirectoryError
 
 if TYPE_CHECKING:
@@ -138,3 +145,22 @@ def test_a_long_path_is_reached_through_the_descriptor_or_refused(
         monkeypatch.setattr("otpy.control.directory._SHORT_CUT", str(tmp_path))
         (tmp_path / str(descriptor)).mkdir()
         assert socket_address(path, descriptor, "shop.sock") == f"{tmp_path}/{descriptor}/shop.sock"
+
+
+def test_one_that_could_be_made_is_examined_without_making_it(tmp_path: Path) -> None:
+    examine_directory(tmp_path / "otpy")
+
+    assert not (tmp_path / "otpy").exists()
+
+
+def test_what_would_be_refused_is_refused_when_it_is_examined(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").chmod(0o755)
+    (tmp_path / "own").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    examine_directory(tmp_path / "own")
+    for name in ("file", "open", "link", "not/there"):
+        with pytest.raises(DirectoryError) as caught:
+            examine_directory(tmp_path / name)
+        assert str(caught.value) == refusal(tmp_path / name)

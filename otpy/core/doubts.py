@@ -1,0 +1,124 @@
+"""What is legal in a declared tree and yet doubtful: pure functions from parts to warnings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from otpy.core.part import Finding, all_parts
+from otpy.core.strategy import affected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otpy.core.part import Flags, Part
+
+__all__ = ["doubts", "stop_time"]
+
+SLOWEST = 3
+"""Parts that are named when a stop may take too long."""
+
+
+def doubts(root: Part, deadline: float) -> list[Finding]:
+    """All warnings about a tree.
+
+    Args:
+        root: the tree.
+        deadline: seconds in which all of it must have stopped, as for `otpy run --shutdown`.
+    """
+    found = [(part.path, text) for part in all_parts(root) for text in _about(part)]
+    return [Finding("warning", path, text) for path, text in [*_about_stop(root, deadline), *found]]
+
+
+def stop_time(part: Part) -> float:
+    """Seconds that stopping a part may take at most: of ordered children the sum, of dynamic ones the longest."""
+    if not part.is_supervisor:
+        return part.shutdown
+    times = [stop_time(child) for child in part.children]
+    is_dynamic = part.flags is not None and part.flags.is_dynamic
+    return min(part.shutdown, max(times, default=0.0) if is_dynamic else sum(times))
+
+
+def _about_stop(root: Part, deadline: float) -> Iterator[tuple[str, str]]:
+    total = stop_time(root)
+    if total <= deadline:
+        return
+    workers = [part for part in all_parts(root) if not part.is_supervisor and part.shutdown > 0]
+    slowest = sorted(workers, key=lambda part: -part.shutdown)[:SLOWEST]
+    most = ", ".join(f"{part.path} ({_seconds(part.shutdown)})" for part in slowest)
+    yield (
+        root.path,
+        (
+            f"to stop may take {_seconds(total)}, and after {_seconds(deadline)} (--shutdown) what is left is killed; "
+            f"most of it is for {most}: lower their shutdown, or give the program more"
+        ),
+    )
+
+
+def _about(part: Part) -> Iterator[str]:
+    if part.unknown is not None:
+        yield f"its children cannot be known without starting it: {part.unknown}"
+    if part.is_supervisor:
+        yield from _about_supervisor(part)
+    if part.flags is not None:
+        yield from _about_window(part, part.flags)
+        yield from _about_significance(part, part.flags)
+
+
+def _about_supervisor(part: Part) -> Iterator[str]:
+    """What is doubtful about how a supervisor is kept itself."""
+    options = part.options
+    if part.shutdown != math.inf:
+        yield (
+            f"shutdown={options.shutdown!r}: a supervisor that is killed cannot stop its children in order; "
+            "leave it at otpy.INFINITY, they have times of their own"
+        )
+    if options.restart != "permanent":
+        what = "forgotten" if options.restart == "temporary" else "left stopped"
+        and_then = ", and ends the supervisor above it" if options.significant else ""
+        yield (
+            f"restart={options.restart!r}: when it has given up it ends with shutdown, which is clean, so it is {what}"
+            f"{and_then}; a permanent one is started again"
+        )
+
+
+def _about_window(part: Part, flags: Flags) -> Iterator[str]:
+    """What takes longer than the window in which restarts are counted: that limit can never be reached."""
+    window = flags.max_seconds
+    moved = _taken_along(part, flags)
+    for child in part.children:
+        shutdown, timeout = child.shutdown, child.options.start_timeout
+        if child.path in moved and not child.is_supervisor and shutdown > window:
+            yield (
+                f"{child.id} may take {_seconds(shutdown)} to stop when another one crashes, longer than the window of "
+                f"{_seconds(window)}: restarts that take so long never reach the limit; raise max_seconds, or lower "
+                "its shutdown"
+            )
+        if timeout is not None and timeout > window:
+            yield (
+                f"{child.id} may take {_seconds(timeout)} to fail to start, longer than the window of "
+                f"{_seconds(window)}: it would be tried for ever; raise max_seconds, or lower its start_timeout"
+            )
+
+
+def _taken_along(part: Part, flags: Flags) -> set[str]:
+    """The paths of children that the restart of another one stops."""
+    if flags.is_dynamic:
+        return set()
+    kept = part.children
+    return {
+        other.path
+        for index, child in enumerate(kept)
+        if child.options.restart != "temporary"
+        for other in affected(flags.strategy, kept, index)
+        if other is not child
+    }
+
+
+def _about_significance(part: Part, flags: Flags) -> Iterator[str]:
+    if flags.auto_shutdown != "never" and not any(child.options.significant for child in part.children):
+        yield f"auto_shutdown={flags.auto_shutdown!r}, but no child is significant: it never happens"
+
+
+def _seconds(value: float) -> str:
+    return "for ever" if value == math.inf else f"{value:g} s"
