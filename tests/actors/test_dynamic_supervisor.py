@@ -97,6 +97,7 @@ def test_ignored_child_is_not_kept(lab: Lab, sup: otpy.Ref[Any]) -> None:
     *ends, last = lab.trace().split()
     assert sorted(ends) == ["-a(shutdown)", "-b(shutdown)", "-c(shutdown)"]
     assert last == "SUP(shutdown)"
+    assert lab.starts["i"] == 1
 
 
 @pytest.mark.otp_case(170)

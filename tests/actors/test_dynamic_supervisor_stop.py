@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.core.reason import Killed, Shutdown
+from otpy.core.reason import Killed, RestartLimit, Shutdown
 from otpy.errors import DeadlockError
 from otpy.events import ChildUnstopped
 from otpy.testing.recorder import Recorder
@@ -87,3 +87,19 @@ def test_all_children_that_call_their_stopping_supervisor_are_refused_at_once(la
         sup.call(DYN.start_child, lab.worker(ident, at_stop=ask))
     sup.stop(Shutdown())
     assert refusals == ["refused"] * 3
+
+
+@pytest.mark.report("A23", "ergo-services/ergo#213")
+def test_giving_up_stops_all_that_are_left_at_the_same_time(lab: Lab) -> None:
+    """Three that take a second each take one second together, and none is left."""
+    sup = dynamic(lab, max_restarts=0)
+    for ident in "abc":
+        sup.call(DYN.start_child, lab.worker(ident, at_stop=lambda: otpy.sleep(1.0)))
+    sup.call(DYN.start_child, lab.worker("bad"))
+    lab.kill("bad")
+    lab.clock.advance(0.99)
+    assert sup.is_alive()
+    lab.clock.advance(0.01)
+    assert isinstance(sup.reason, Shutdown)
+    assert isinstance(sup.reason.detail, RestartLimit)
+    assert lab.system.alive == 0

@@ -9,7 +9,7 @@ import pytest
 import otpy
 from otpy.core.reason import RestartLimit, Shutdown
 from otpy.errors import ChildStateError
-from support.lab import BOOM, Asker, Worker, started, states, tree
+from support.lab import BOOM, Asker, Worker, started, states
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -160,8 +160,9 @@ def test_child_that_crashes_right_after_its_init_reaches_the_limit(lab: Lab) -> 
         def handle_continue(self, term: object) -> None:
             raise ValueError("boom")
 
-    sup = lab.start(tree(otpy.child(Hasty), max_restarts=3))
-    lab.settle()
+    sup = started(lab, lab.worker("a"), max_restarts=3, max_seconds=5.0)
+    sup.call(SUP.start_child, otpy.child(Hasty))
+    assert lab.trace() == "-a(shutdown) SUP(shutdown)"
     assert len(starts) == 4
     assert isinstance(sup.reason, Shutdown)
     assert isinstance(sup.reason.detail, RestartLimit)

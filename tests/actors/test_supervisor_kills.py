@@ -247,11 +247,12 @@ def test_second_incarnation_that_fails_in_its_constructor_is_as_any_failed_start
     assert watcher.wait().reason == Killed()
     assert len(made) == 3
     assert states(sup) == {"f": "running"}
+    assert lab.system.zombies() == []
 
 
 @pytest.mark.otp_case(230)
 @pytest.mark.parametrize(
-    "error", [SystemExit(3), KeyboardInterrupt(), BaseException("odd"), ValueError("boom")], ids=repr
+    "error", [SystemExit(0), SystemExit(3), KeyboardInterrupt(), BaseException("odd"), ValueError("boom")], ids=repr
 )
 @pytest.mark.report("A28", "pathosDev/actor-ts#916")
 @pytest.mark.report("A38", "Tochemey/goakt#513")

@@ -8,10 +8,10 @@ import pytest
 
 import otpy
 from otpy.core.reason import Normal, Reason, RestartLimit, Shutdown
-from otpy.errors import SpecError, StartError
+from otpy.errors import CallExitError, SpecError, StartError
 from otpy.events import ChildTerminated, RestartLimitReached
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, short, started, states, tree
+from support.lab import BOOM, Asker, short, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -106,6 +106,35 @@ def test_giving_up_stops_all_siblings_and_says_why(lab: Lab) -> None:
     text = "lab/top reached the restart limit of 3 restarts in 5 s with child d (killed)"
     assert str(sup.reason) == f"shutdown: {text}"
     assert [(event.path, event.child) for event in recorder.of(RestartLimitReached)] == [("lab/top", "d")]
+
+
+@pytest.mark.report("A20", "elixir-lang/elixir#6123")
+def test_giving_up_is_told_to_who_waits_for_an_answer(lab: Lab) -> None:
+    """Four kills are one more than the default bears; the error says which supervisor, child and limit it was."""
+    sup = started(lab, *lab.workers("abcd"), max_restarts=3, max_seconds=5.0)
+    answers: list[Any] = []
+    lab.system.suspend(sup.path)
+    lab.kill(*"abcd")
+    lab.system.start(otpy.child(Asker, sup, answers)).cast(Asker.ask, SUP.which_children, ())
+    lab.settle()
+    lab.system.resume(sup.path)
+    lab.settle()
+    [error] = answers
+    assert isinstance(error, CallExitError)
+    assert isinstance(error.reason, Shutdown)
+    assert isinstance(error.reason.detail, RestartLimit)
+    assert "lab/top reached the restart limit of 3 restarts in 5 s with child d (killed)" in str(error)
+
+
+@pytest.mark.report("A29", "pathosDev/actor-ts#638")
+def test_nested_supervisors_spend_each_their_own_budget(lab: Lab) -> None:
+    inner = tree(lab.worker("i"), id="in", max_restarts=2)
+    sup = started(lab, lab.worker("o"), inner, max_restarts=1)
+    for ident in "iioi":
+        assert sup.is_alive()
+        lab.kill(ident)
+        lab.settle()
+    assert lab.trace() == "✝i +i ✝i +i ✝o +o ✝i -o(shutdown) SUP(shutdown)"
 
 
 @pytest.mark.report("A19", "elixir-lang/elixir#7316")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
+from otpy.actors import stopping
 from otpy.actors.children import ChildCounts
 from otpy.core.reason import BadReturn, Normal
 from otpy.core.spec import ChildSpec
@@ -21,7 +23,7 @@ from otpy.errors import (
 )
 from otpy.events import ChildStarted, ChildStartFailed
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, ids, started, states, tree
+from support.lab import BOOM, Worker, ids, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -239,6 +241,37 @@ def test_supervisor_killed_in_the_middle_of_a_request_fails_the_caller(lab: Lab)
     sup.kill()
     lab.settle()
     assert asker.call(Caller.answers) == [otpy.Killed()]
+    gate.open()
+    lab.settle()
+    assert lab.system.alive == 1  # who asked
+
+
+@pytest.mark.report("A7", "erlang/otp#5201")
+@pytest.mark.parametrize("traps", [True, False], ids=["traps", "does not trap"])
+def test_supervisor_killed_between_unlinking_and_telling_leaves_no_orphan(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, *, traps: bool
+) -> None:
+    """The link is gone and the exit signal has not been sent; a child that does not listen has its time, as ever."""
+    gate = lab.gate()
+    sup = started(lab, lab.worker("a", traps=traps))
+    lab.refs["a"].cast(Worker.do, gate.wait)
+    gate.reached()
+    send = stopping.exit_signal
+
+    def killed_first(target: otpy.Ref[Any], sender: otpy.Ref[Any], reason: otpy.Reason) -> None:
+        killer = threading.Thread(target=sup.kill)
+        killer.start()
+        killer.join()
+        send(target, sender, reason)
+
+    monkeypatch.setattr(stopping, "exit_signal", killed_first)
+    asker = lab.system.start(otpy.child(Caller, sup))
+    asker.cast(Caller.end_child, "a")
+    lab.settle()
+    assert asker.call(Caller.answers) == [otpy.Killed()]
+    lab.clock.advance(5.0)
+    assert lab.refs["a"].reason == otpy.Killed()
+    assert lab.system.alive == 1  # who asked
 
 
 class Caller(otpy.GenServer):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.core.reason import Normal, Reason, Shutdown
+from otpy.core.reason import Killed, Normal, Reason, Shutdown
+from otpy.errors import CallExitError
 from otpy.runtime.links import drop_link
-from support.lab import BOOM, Asker, ids, short, started, states, tree
+from support.lab import BOOM, Asker, Worker, ids, short, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -229,16 +230,82 @@ def test_stale_exit_of_a_removed_child_is_ignored(lab: Lab) -> None:
 
 @pytest.mark.report("A34", "akka/akka-core#30172")
 def test_parent_that_watches_its_child_is_restarted_like_any_other(lab: Lab) -> None:
-    """A supervisor's own child monitors a sibling, and is itself restarted."""
-    started(lab, *lab.workers("ab"))
-    watcher = lab.refs["a"]
-    watcher.call(watcher.actor_class.ask_to_do, lambda worker: worker.monitor(lab.refs["b"]) and None)
-    watcher.call(watcher.actor_class.ask_to_do, lambda worker: worker.link(lab.refs["b"]))
-    lab.kill("b")
-    lab.kill("a")
+    """It links itself to what it has started and watches it; the next incarnation does so again."""
+    downs: list[otpy.Down] = []
+
+    class Boss(otpy.GenServer):
+        def init(self) -> None:
+            self.helper = self.spawn_link(lab.worker("helper", traps=False))
+            self.monitor(self.helper)
+
+        def handle_info(self, message: object) -> None:
+            downs.append(message)  # type: ignore[arg-type]
+
+        @otpy.call
+        def let_go(self) -> None:
+            self.unlink(self.helper)
+
+    sup = started(lab, otpy.child(Boss).opts(id="boss"))
+    for number in range(2, 4):
+        boss = lab.system.find("lab/top/boss")
+        assert boss is not None
+        boss.kill()
+        lab.settle()
+        assert lab.starts["helper"] == number
+    assert sup.is_alive()
+    last = lab.system.find("lab/top/boss")
+    assert last is not None
+    last.call(Boss.let_go)
+    lab.refs["helper"].kill()
     lab.settle()
+    assert [(down.target, down.reason) for down in downs] == [(lab.refs["helper"], Killed())]
+    assert last.is_alive()
+
+
+@pytest.mark.report("B83", "kquick/Thespian#84", "thespianpy/Thespian#47")
+def test_message_that_failed_is_not_handled_again_and_the_state_is_fresh(lab: Lab) -> None:
+    tries: list[int] = []
+
+    class Fragile(otpy.GenServer):
+        def init(self) -> None:
+            self.broken = False
+
+        @otpy.cast
+        def fail(self, number: int) -> None:
+            tries.append(number)
+            self.broken = True
+            raise ValueError(number)
+
+        @otpy.call
+        def is_broken(self) -> bool:
+            return self.broken
+
+    sup = started(lab, otpy.child(Fragile).opts(name="it"))
+    it = lab.system.ref(otpy.name(Fragile, "it"))
+    for number in (1, 2):
+        it.cast(Fragile.fail, number)
+        lab.settle()
+        assert it.call(Fragile.is_broken) is False
+    assert tries == [1, 2]
+    assert sup.is_alive()
+
+
+@pytest.mark.report("D125", "ray-project/ray#11990")
+def test_calls_that_are_open_when_a_child_ends_fail_although_it_is_restarted(lab: Lab) -> None:
+    answers: list[Any] = []
+    gate = lab.gate()
+    started(lab, lab.worker("a"))
+    old = lab.refs["a"]
+    for _ in range(3):
+        asker = lab.system.start(otpy.child(Asker, old, answers))
+        asker.cast(Asker.ask, Worker.ask_to_do, (lambda _: gate.wait() or otpy.exit(BOOM),))
+    gate.reached()
+    lab.settle()
+    gate.open()
+    lab.settle()
+    assert [(type(error), error.reason) for error in answers] == [(CallExitError, BOOM)] * 3
+    assert lab.refs["a"] is not old
     assert lab.refs["a"].is_alive()
-    assert lab.refs["b"].is_alive()
 
 
 @pytest.mark.otp_case(102)

@@ -11,7 +11,7 @@ from otpy.core.reason import Crashed, Exit, Killed, Normal, Reason, Shutdown
 from otpy.errors import CallExitError
 from otpy.events import ChildUnstopped, ZombieMade
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, Parent, started, tree
+from support.lab import BOOM, Asker, Parent, started, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -291,3 +291,37 @@ def test_stop_that_does_not_end_well_is_told_to_who_asked(lab: Lab) -> None:
     with pytest.raises(CallExitError) as caught:
         sup.stop(Shutdown())
     assert caught.value.reason == BOOM
+
+
+@pytest.mark.report("D95", "thejerf/suture#34")
+def test_stop_right_after_a_child_was_terminated_takes_no_time(lab: Lab) -> None:
+    """It comes while the child is being stopped; nobody is waited for twice, and nothing is reported as late."""
+    gate = lab.gate()
+    sup = started(lab, lab.worker("a"), lab.worker("b", at_stop=gate.wait))
+    answers: list[Any] = []
+    with Recorder(lab.system, ChildUnstopped) as recorder:
+        lab.system.start(otpy.child(Asker, sup, answers)).cast(Asker.ask, SUP.terminate_child, ("b",))
+        gate.reached()
+        sup.stop(Shutdown(), block=False)
+        gate.open()
+        assert lab.trace() == "-b(shutdown) -a(shutdown) SUP(shutdown)"
+    assert answers == [None]
+    assert recorder.events == []
+    assert lab.clock.now() == 0.0
+
+
+@pytest.mark.report("D110", "circus-tent/circus#529")
+@pytest.mark.parametrize("end", ["kill", "exit"])
+def test_child_that_ends_otherwise_while_it_is_terminated_is_not_restarted(lab: Lab, end: str) -> None:
+    gate = lab.gate()
+    sup = started(lab, lab.worker("a", at_stop=lambda: gate.wait() or (end == "exit" and otpy.exit(BOOM))))
+    answers: list[Any] = []
+    lab.system.start(otpy.child(Asker, sup, answers)).cast(Asker.ask, SUP.terminate_child, ("a",))
+    gate.reached()
+    if end == "kill":
+        lab.refs["a"].kill()
+    gate.open()
+    lab.settle()
+    assert answers == [None]
+    assert lab.starts["a"] == 1
+    assert sup.call(SUP.which_child, "a").state == "stopped"

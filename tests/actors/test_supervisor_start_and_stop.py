@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -235,6 +236,20 @@ def test_requests_wait_while_a_child_starts(lab: Lab) -> None:
     assert answers == ["a"]
     assert sup.is_alive()
     assert more.is_alive()
+
+
+@pytest.mark.report("D119", "Supervisor/supervisor#1445")
+def test_child_starts_only_when_the_one_before_it_is_ready(lab: Lab) -> None:
+    """Its `init` has returned."""
+    gate = lab.gate()
+    specs = lab.worker("a", at_start=lambda _: gate.wait()), lab.worker("b")
+    starter = threading.Thread(target=lambda: lab.start(tree(*specs)))
+    starter.start()
+    gate.reached()
+    assert lab.starts == {"a": 1}
+    gate.open()
+    starter.join()
+    assert lab.trace() == "+a +b"
 
 
 @pytest.mark.report("A13", "gleam-lang/otp#65")

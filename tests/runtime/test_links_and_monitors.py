@@ -9,7 +9,8 @@ import pytest
 
 import otpy
 from otpy.errors import DeadlockError, StartError
-from otpy.testing import Gate, Probe
+from otpy.events import UnknownMessage
+from otpy.testing import Gate, Probe, Recorder
 from support.doer import BOOM, Doer, flush
 
 
@@ -175,7 +176,7 @@ def test_two_hundred_ends_are_seen_once_each(system: otpy.System) -> None:
 
 
 @pytest.mark.report("B70", "pathosDev/actor-ts#769")
-def test_a_look_alike_of_a_down_is_user_data(system: otpy.System) -> None:
+def test_a_look_alike_of_a_down_is_user_data(system: otpy.System, events: Recorder) -> None:
     """Whatever a user sends, it is a message to handle_info and nothing else."""
 
     class Tree(otpy.Supervisor):
@@ -185,10 +186,24 @@ def test_a_look_alike_of_a_down_is_user_data(system: otpy.System) -> None:
     root = system.start(Tree)
     child = system.find("t/Tree/a")
     assert child is not None
-    root.tell(otpy.Down(otpy.Monitor(child, child, root), child, BOOM))
-    root.tell(otpy.ExitSignal(child, BOOM))
+    forged = [
+        otpy.Down(otpy.Monitor(child, child, root), child, BOOM),
+        otpy.ExitSignal(child, BOOM),
+        ("EXIT", child, BOOM),
+        ("DOWN", child, BOOM),
+    ]
+    user = system.start(Doer, traps=True)
+    for message in forged:
+        root.tell(message)
+        user.tell(message)
     system.wait_idle()
     assert system.find("t/Tree/a") is child
+    assert flush(user) == forged
+    assert [event.path for event in events.of(UnknownMessage)] == ["t/Tree"] * 4
+    child.kill()
+    system.wait_idle()
+    assert system.find("t/Tree/a") is not child
+    assert [(record.id, record.restarts) for record in system.records("t/Tree")[1:]] == [("a", 1)]
 
 
 def test_code_outside_of_actors_waits_for_an_end(system: otpy.System) -> None:

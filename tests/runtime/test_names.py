@@ -9,7 +9,7 @@ import pytest
 import otpy
 from otpy.errors import NameTakenError, NoProcError, StartError
 from otpy.events import DeadLetter
-from otpy.testing import Recorder
+from otpy.testing import Gate, Recorder
 from support.doer import BOOM, Doer, flush
 
 IT = otpy.name(Doer, "it")
@@ -139,3 +139,28 @@ def test_starts_of_the_same_class_get_ids_of_their_own(system: otpy.System) -> N
     assert len({ref.path for ref in refs}) == 300
     assert [ref.path for ref in refs[:3]] == ["t/Doer", "t/Doer-2", "t/Doer-3"]
     assert all(system.find(ref.path) is ref for ref in refs)
+
+
+@pytest.mark.report("B77", "hew-lang/hew#2124")
+def test_a_call_by_name_while_its_holder_starts_again_is_answered_by_the_next(system: otpy.System) -> None:
+    """The name is taken before `init` begins, so that only the moment between the two is NoProc."""
+    gate = Gate()
+    starts: list[otpy.Ref[Doer]] = []
+
+    def slow(self: Doer) -> None:
+        starts.append(self.ref)
+        if len(starts) == 2:
+            gate.wait()
+
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Doer, deed=slow).opts(name="it")]
+
+    system.start(Tree)
+    client, handle = system.start(Doer), system.ref(IT)
+    starts[0].kill()
+    gate.reached()
+    client.cast(Doer.run, lambda self: self.log.append(handle.call(Doer.do, lambda it: it.ref)))
+    system.wait_idle()
+    gate.open()
+    assert flush(client) == [starts[1]]

@@ -13,11 +13,14 @@ from pykka._envelope import Envelope
 
 import otpy
 from otpy.errors import CallExitError, NoProcError
+from otpy.events import ActorCrashed
 from otpy.runtime import pykka as insides
 from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from otpy.testing import Recorder
 
 
 class Plain(otpy.Actor):
@@ -141,6 +144,8 @@ def test_several_threads_may_wait_for_one_future(system: otpy.System) -> None:
     for thread in threads:
         thread.start()
     flush(ref)
+    with pytest.raises(pykka.Timeout):
+        future.get(timeout=0.01)  # others who wait do not prolong it
     kept[0].reply("both")
     for thread in threads:
         thread.join(5)
@@ -192,6 +197,25 @@ def test_an_actor_stops_itself_as_in_pykka(system: otpy.System) -> None:
     monitor = ref.monitor()
     ref.call(Doer.do, lambda self: self.stop())
     assert monitor.wait().reason == otpy.Normal()
+
+
+@pytest.mark.report("B50", "jodal/pykka#63")
+@pytest.mark.parametrize("how", ["future", "defer", "ask"])
+def test_a_failure_that_nobody_waits_for_is_a_crash_like_any_other(
+    system: otpy.System, events: Recorder, how: str
+) -> None:
+    """The future of a proxy's call is dropped unread."""
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    match how:
+        case "future":
+            ref.proxy().do(lambda _: otpy.exit(BOOM))
+        case "defer":
+            ref.proxy().do.defer(lambda _: otpy.exit(BOOM))
+        case _:
+            ref.ask(lambda *_: otpy.exit(BOOM), block=False)
+    assert monitor.wait().reason == BOOM
+    assert [event.reason for event in events.of(ActorCrashed)] == [BOOM]
 
 
 # Where pykka changes and these fail, otpy/runtime/pykka.py and its users have to follow.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import otpy
-from otpy.testing import explore
+from otpy.errors import CallExitError
+from otpy.testing import Gate, explore
+from support.doer import Doer
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualSystem
@@ -52,3 +56,21 @@ def test_what_was_killed_in_its_sleep_is_not_reported_as_late() -> None:
         assert system.stop() == []
 
     explore(scenario, 50)
+
+
+@pytest.mark.report("B53", "jodal/pykka#46")
+def test_an_exit_signal_ends_an_actor_before_all_that_waits(system: otpy.System) -> None:
+    """`ref.stop` waits behind a thousand requests; an exit signal does not, and who waits for them hears of it."""
+    log: list[object] = []
+    ref, gate = system.start(Doer, log), Gate()
+    ref.cast(Doer.run, lambda self: gate.wait() or self.log.append("current"))
+    gate.reached()
+    futures = [ref.ask(number, block=False) for number in range(1_000)]
+    ref.exit(otpy.Shutdown())
+    gate.open()
+    assert ref.monitor().wait().reason in (otpy.Shutdown(), otpy.NoProc())
+    for future in futures:
+        with pytest.raises(CallExitError) as caught:
+            future.get(timeout=5)
+        assert caught.value.reason == otpy.Shutdown()
+    assert log == ["current"]

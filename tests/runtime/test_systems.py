@@ -108,7 +108,6 @@ def test_stopping_twice_is_harmless(system: otpy.System) -> None:
     assert system.stop() == []
 
 
-@pytest.mark.report("D95", "thejerf/suture#34")
 @pytest.mark.report("D98", "thejerf/suture#38")
 def test_a_stop_just_after_a_crash_is_prompt(system: otpy.System) -> None:
     for _ in range(20):
@@ -123,21 +122,17 @@ def test_a_parent_with_children_of_its_own_is_stopped_before_them_or_takes_them_
     """Under a supervisor: children first, in reverse."""
     log: list[object] = []
 
+    class Trapping(Last):
+        trap_exit = True
+
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
-            return [otpy.child(Last, log, name).opts(id=name) for name in "abc"]
+            return [otpy.child(Trapping, log, name).opts(id=name) for name in "abc"]
 
         def terminate(self, reason: otpy.Reason) -> None:
             log.append("tree")
 
-    class Trapping(Last):
-        trap_exit = True
-
-    globals()["Last"], before = Trapping, Last
-    try:
-        system.start(Tree).stop()
-    finally:
-        globals()["Last"] = before
+    system.start(Tree).stop()
     assert log == ["c", "b", "a", "tree"]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
+from otpy.errors import CallTimeoutError
 from otpy.events import ActorCrashed, DeadLetter
 from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.testing import Gate, Recorder
@@ -127,11 +128,21 @@ def test_a_late_interval_leaves_out_what_it_missed() -> None:
 
 
 @pytest.mark.report("B62", "jodal/pykka#95", "jodal/pykka#102")
-def test_the_time_of_day_does_not_matter(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: -1e9)
-    came = threading.Event()
-    system.timers.after(0.001, came.set)
+@pytest.mark.parametrize("jump", [-1e9, 1e9], ids=["back", "forth"])
+def test_the_time_of_day_does_not_matter(system: otpy.System, monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    """It is set by years while timers run."""
+    ref, came, early = system.start(Doer), threading.Event(), threading.Event()
+    system.timers.after(60.0, early.set)
+    timer = system.timers.every(0.01, came.set)
     assert came.wait(5)
+    day, nanoseconds = time.time(), time.time_ns()
+    monkeypatch.setattr(time, "time", lambda: day + jump)
+    monkeypatch.setattr(time, "time_ns", lambda: nanoseconds + int(jump * 1e9))
+    came.clear()
+    assert came.wait(5)
+    assert ref.call(Doer.do, lambda _: "in time") == "in time"
+    assert not early.is_set()
+    assert timer.cancel()
 
 
 def test_an_interval_needs_a_time(system: otpy.System) -> None:
@@ -255,3 +266,32 @@ def test_a_timer_waits_for_a_thread_that_cannot_be_had(system: otpy.System, monk
     assert system.timers.is_stranded
     refuse.clear()
     assert came.wait(5)
+
+
+@pytest.mark.report("B73", "atomvm/AtomVM#384")
+@pytest.mark.parametrize("first", ["reply", "timeout"])
+def test_a_reply_in_the_tick_of_the_timeout_wins_if_it_comes_first(
+    timed: otpy.System, clock: VirtualClock, first: str
+) -> None:
+    """Both are due at 1 s; whichever timer was set first is the first."""
+    server, client = timed.start(Doer), timed.start(Doer)
+    kept: list[otpy.Caller] = []
+
+    def defer(self: Doer) -> otpy.NoReply:
+        assert self.caller is not None
+        kept.append(self.caller)
+        return otpy.NoReply()
+
+    def ask(self: Doer) -> None:
+        try:
+            self.log.append(server.within(1.0).call(Doer.do, defer))
+        except CallTimeoutError:
+            self.log.append("too late")
+
+    steps = [lambda: timed.timers.after(1.0, lambda: kept[0].reply("in time")), lambda: client.cast(Doer.run, ask)]
+    for step in steps if first == "reply" else reversed(steps):
+        step()
+        timed.wait_idle()
+    clock.advance(1.0)
+    assert flush(client) == ["in time" if first == "reply" else "too late"]
+    assert server.call(Doer.do, lambda _: "next") == "next"
