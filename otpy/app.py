@@ -26,7 +26,7 @@ from otpy.control.server import ControlServer
 from otpy.core.exit_codes import ExitCode
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
-from otpy.core.text import safe_repr
+from otpy.core.text import safe_repr, visible
 from otpy.errors import OtpyError, SpecError, TreeFailedError
 from otpy.runtime.death import kill
 from otpy.runtime.links import Monitor, watch
@@ -223,15 +223,26 @@ def _claim(name: str, directory: Path | None) -> NameClaim | None:
 
 
 def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> int:
-    """Run a tree until it is told to stop or gives up; returns the exit code (`otpy.core.exit_codes`)."""
+    """Run a tree until it is told to stop or gives up; returns the exit code (`otpy.core.exit_codes`).
+
+    Once the tree is up, one line on standard error says so, and how to look at it.
+    """
     system: Application | None = None
     try:
         with run(tree, *args, **options) as system:
+            _greet(system.name, is_open=options.get("control") != "off")
             system.wait()
     except OtpyError as error:
         log.critical("%s", error)
         return ExitCode.FAILED
     return ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN
+
+
+def _greet(name: str, *, is_open: bool) -> None:
+    """Say that the tree is up; a standard error that is closed is no reason to fail."""
+    look = f"; `otpy tree {name}` in another terminal shows it" if is_open else ""
+    with suppress(OSError, ValueError, AttributeError):
+        print(f"{visible(name)} runs{look}", file=sys.stderr, flush=True)  # noqa: T201 - it is for who started it
 
 
 @contextmanager

@@ -43,6 +43,20 @@ def test_a_program_that_is_told_to_stop_ends_clean() -> None:
         assert system.wait() is None
 
 
+@pytest.mark.parametrize(
+    ("control", "hint"), [("off", ""), ("read", "; `otpy tree till` in another terminal shows it")]
+)
+def test_main_says_when_the_tree_is_up(
+    control: Any, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def at_once() -> None:
+        """End by itself."""
+
+    assert otpy.main(at_once, name="till", control=control, control_directory=tmp_path) == ExitCode.CLEAN
+
+    assert capsys.readouterr().err == f"till runs{hint}\n"
+
+
 def test_several_threads_may_wait() -> None:
     seen: list[object] = []
     with otpy.run(Tree, control="off") as system:
