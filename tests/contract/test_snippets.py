@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from support.markdown import Block, blocks, pages
+from support.source import ROOT
 
 PYTHON = [block for page in pages() for block in blocks(page) if block.language == "python"]
 RUNNABLE = [block for block in PYTHON if "runnable" in block.marks]
@@ -28,10 +29,20 @@ def test_runnable_python_on_a_page_runs(block: Block, monkeypatch: pytest.Monkey
     exec(compile(block.code, str(block), "exec"), vars(snippet))  # noqa: S102  # the page's own code is the input
 
 
-def test_marks_are_known() -> None:
-    unknown = {mark for block in PYTHON for mark in block.marks} - {"runnable"}
+@pytest.mark.parametrize("block", PYTHON, ids=str)
+def test_python_on_a_page_has_one_mark_that_says_how_it_is_run(block: Block) -> None:
+    [mark] = block.marks
+    word, _, path = mark.partition("=")
 
-    assert unknown == set()
+    assert word in {"runnable", "file", "excerpt"}
+    if word == "excerpt":
+        assert is_excerpt(block.code, (ROOT / path).read_text())
+
+
+def is_excerpt(code: str, source: str) -> bool:
+    """Whether the lines of code stand in a source in this order; `...` stands for what is left out."""
+    lines = iter([line.strip() for line in source.splitlines()])
+    return all(line.strip() in lines for line in code.splitlines() if line.strip() not in {"", "..."})
 
 
 def test_pages_are_not_stubs() -> None:

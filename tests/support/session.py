@@ -1,0 +1,169 @@
+"""Plays what a page shows: files that are written, commands in two terminals, and what they print.
+
+A page's blocks are marked in their first line: `python file=shop.py` is written into the page's folder, `console first`
+runs in the first terminal, where programs stay, `console second` in another one, each command until it ends. In a
+console block a line that begins with `$` is a command, the others are what it prints: figures may differ, `…` in a line
+stands for any text, a line of `…` alone for any lines. A `console first` block without a command shows what its program
+prints next; the player waits for that before it goes on, as a reader would.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from support.markdown import Block
+
+__all__ = ["Session"]
+
+SHELL = "/bin/sh"
+PATIENCE = 30.0
+"""Seconds a command may take; only a failing test waits so long."""
+
+FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*(?![\w.])\s?(ms|µs|s|m|h|d)?\b|\b\d[\d.]*(ms|µs|s|m|h|d)\b")
+
+
+class Session:
+    """One page's folder and its terminals."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make `otpy` and `python` commands that run this very source, with sockets in a place of their own."""
+        self.folder = folder / "work"
+        self.folder.mkdir()
+        commands = folder / "bin"
+        commands.mkdir()
+        sockets = folder / "run"
+        sockets.mkdir(mode=0o700)
+        _command(commands / "otpy", '-c "from otpy.cli import main; main()"')
+        _command(commands / "python", "")
+        self._environment = os.environ | {
+            "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
+            "XDG_RUNTIME_DIR": str(sockets),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PYTHONUNBUFFERED": "1",
+            "COLUMNS": "100",
+        }
+        self._first: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._first is not None:
+            self._interrupt()
+            try:
+                self._first.communicate(timeout=PATIENCE)
+            finally:
+                self._first.kill()
+
+    def play(self, block: Block) -> None:
+        """Do what one block says; raises AssertionError where it prints something else."""
+        for mark in block.marks:
+            if mark.startswith("file="):
+                (self.folder / mark.removeprefix("file=")).write_text(block.code)
+        if "first" in block.marks:
+            self._play_first(block)
+        if "second" in block.marks:
+            for command, shown in commands_in(block.code):
+                done = self._run(command)
+                assert alike(shown, done.splitlines()), f"{block}: {command}\nprints\n{done}"
+
+    def _play_first(self, block: Block) -> None:
+        for command, shown in commands_in(block.code):
+            if command == "^C":
+                self._interrupt()
+            elif command:
+                self._end_first()
+                self._first = self._open(command)
+            self._await(block, shown)
+
+    def _await(self, block: Block, shown: list[str]) -> None:
+        """Read what the first terminal prints until the last of these lines has come; what lies between may be more."""
+        assert self._first is not None, f"{block}: nothing runs in the first terminal"
+        assert self._first.stdout is not None
+        seen: list[str] = []
+        for wanted in shown:
+            if wanted.strip() == "…":
+                continue
+            for line in self._first.stdout:
+                seen.append(line)
+                if alike([wanted], [line]):
+                    break
+            else:
+                raise AssertionError(f"{block}: {wanted!r} is not printed, but\n{''.join(seen)}")
+
+    def _end_first(self) -> None:
+        """A new program begins in the first terminal: the one before has ended, or is ended."""
+        if self._first is not None:
+            self._interrupt()
+            self._first.communicate(timeout=PATIENCE)
+
+    def _interrupt(self) -> None:
+        if self._first is not None and self._first.poll() is None:
+            os.killpg(self._first.pid, signal.SIGINT)
+
+    def _open(self, command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [SHELL, "-c", f"exec {command}"],
+            cwd=self.folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def _run(self, command: str) -> str:
+        done = subprocess.run(
+            [SHELL, "-c", command],
+            cwd=self.folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return done.stdout
+
+
+def commands_in(code: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a console block with the lines shown after it; the first may be no command, but only lines."""
+    command, shown = "", list[str]()
+    for line in code.splitlines():
+        if line.startswith("$ ") or line.strip() == "^C":
+            if command or shown:
+                yield command, shown
+            command, shown = line.removeprefix("$ ").strip(), []
+        else:
+            shown.append(line)
+    yield command, shown
+
+
+def alike(shown: Iterable[str], printed: Iterable[str]) -> bool:
+    """Whether the printed lines are those a page shows, but for figures, blanks, and what `…` stands for."""
+    pattern = r"\n".join(r"(.*\n?)*?" if line.strip() == "…" else _pattern(line) for line in shown if line.strip())
+    text = "\n".join(_plain(line) for line in printed if line.strip())
+    return re.fullmatch(pattern.replace(r"\n(.*\n?)*?", r"(\n.*)*?"), text) is not None
+
+
+def _pattern(line: str) -> str:
+    return ".*".join(re.escape(part) for part in _plain(line).split("…"))
+
+
+def _plain(line: str) -> str:
+    return " ".join(FIGURE.sub("#", line).split())
+
+
+def _command(path: Path, arguments: str) -> None:
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
