@@ -72,31 +72,3 @@ def test_who_starts_and_monitors_sees_the_end(system: otpy.System) -> None:
     ref.stop(otpy.Shutdown("enough"))
     [down] = watcher.expect(1)
     assert down == otpy.Down(monitor, ref, otpy.Shutdown("enough"))
-
-
-@pytest.mark.otp_case(60, 62)
-@pytest.mark.parametrize("reason", [otpy.Shutdown(), otpy.Normal(), BOOM], ids=str)
-def test_an_exit_signal_of_the_parent_ends_who_traps_by_way_of_terminate(
-    system: otpy.System, reason: otpy.Reason
-) -> None:
-    log: list[object] = []
-    parent = system.start(Doer)
-    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log, traps=True))
-    monitor = child.monitor()
-    parent.call(Doer.do, lambda self: (self.unlink(child), child.exit(reason)) and None)
-    assert monitor.wait().reason == reason
-    assert log == [("terminate", reason)]
-
-
-@pytest.mark.otp_case(60)
-@pytest.mark.parametrize("reason", [otpy.Shutdown(), BOOM], ids=str)
-def test_an_exit_signal_of_the_parent_ends_who_does_not_trap_without_terminate(
-    system: otpy.System, reason: otpy.Reason
-) -> None:
-    log: list[object] = []
-    parent = system.start(Doer)
-    child = parent.call(Doer.do, lambda self: self.spawn_link(Doer, log))
-    monitor = child.monitor()
-    parent.call(Doer.do, lambda self: (self.unlink(child), child.exit(reason)) and None)
-    assert monitor.wait().reason == reason
-    assert log == []
