@@ -227,10 +227,16 @@ class Keeper(Stopping):
     # What arrives.
 
     def on_exit_signal(self, signal: ExitSignal) -> object:
-        """The parent's exit ends it, a child's is acted on, all others are ignored. OTP: supervisor:handle_info/2."""
+        """The parent's exit ends it, a child's end is acted on, all others are ignored. OTP: supervisor:handle_info/2.
+
+        Differs: OTP takes a signal that a living child sent for its end, and starts a second one.
+        """
         if signal.sender is self._me.parent:
             return self.submit(type(self).end_all, signal.reason)
-        return self.submit(type(self).child_ended, signal.sender, signal.reason)
+        ended = signal.sender.reason
+        if ended is None:  # sent by hand, and whoever sent it lives on: to start it again would make two of it
+            return None
+        return self.submit(type(self).child_ended, signal.sender, ended)
 
     def on_stop_request(self, reason: Reason) -> object:
         """Stop all children, then end."""

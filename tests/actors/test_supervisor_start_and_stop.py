@@ -102,6 +102,27 @@ def test_exit_signal_of_a_stranger_is_ignored(lab: Lab, reason: Reason) -> None:
     assert stranger.is_alive()
 
 
+@pytest.mark.parametrize("reason", [Shutdown(), BOOM, Normal()], ids=str)
+def test_exit_signal_of_a_living_child_is_no_end_of_it(lab: Lab, reason: Reason) -> None:
+    """OTP takes it for one, and starts a second child beside the first, which nobody supervises any more."""
+    sup = lab.start(tree(lab.worker("a")))
+    a = lab.refs["a"]
+    a.call(a.actor_class.ask_to_do, lambda _: sup.exit(reason))
+    assert lab.trace() == "+a"
+    assert sup.call(otpy.Supervisor.which_child, "a").ref is a
+    lab.end("a")
+    assert lab.trace() == "-a(boom) +a"
+
+
+def test_child_that_sent_another_reason_before_it_ended_is_judged_by_its_end(lab: Lab) -> None:
+    """Found by an exploration: a transient one that crashed is restarted although it has said `normal`."""
+    sup = lab.start(tree(lab.worker("a").opts(restart="transient")))
+    a = lab.refs["a"]
+    lab.trace()
+    a.cast(a.actor_class.do, lambda: (sup.exit(Normal()), otpy.exit(BOOM)))
+    assert lab.trace() == "-a(boom) +a"
+
+
 @pytest.mark.otp_case(89)
 @pytest.mark.parametrize("reason", [Normal(), Exit("weird"), Shutdown("x")], ids=str)
 def test_exit_of_the_parent_ends_it_with_the_parents_reason(lab: Lab, reason: Reason) -> None:
