@@ -202,6 +202,7 @@ def test_child_whose_restart_is_ignored_is_forgotten(lab: Lab, sup: otpy.Ref[Any
     lab.kill("a")
     lab.settle()
     assert counts(sup) == (2, 2)
+    assert sup.is_alive()
 
 
 @pytest.mark.otp_case(169, 202)

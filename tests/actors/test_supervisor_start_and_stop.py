@@ -9,10 +9,10 @@ import pytest
 
 import otpy
 from otpy.core.reason import Exit, FailedChild, Normal, Reason, Shutdown
-from otpy.errors import CallExitError, DeadlockError, NameTakenError, StartError
-from otpy.events import UnknownMessage
+from otpy.errors import CallExitError, DeadlockError, IgnoredError, NameTakenError, StartError
+from otpy.events import ChildTerminated, UnknownMessage
 from otpy.testing.recorder import Recorder
-from support.lab import BOOM, Parent, ids, states, tree
+from support.lab import BOOM, Parent, Worker, dynamic, ids, started, states, tree
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -69,6 +69,7 @@ def test_supervisor_whose_init_decides_against_it_starts_nothing(lab: Lab, decis
     with pytest.raises(StartError) as caught:
         lab.system.start(tree(lab.worker("a"), init=lambda _: decision))
     assert caught.value.reason == reason
+    assert isinstance(caught.value, IgnoredError) is isinstance(decision, otpy.Ignore)
     assert lab.trace() == ""
 
 
@@ -102,16 +103,26 @@ def test_exit_signal_of_a_stranger_is_ignored(lab: Lab, reason: Reason) -> None:
     assert stranger.is_alive()
 
 
+@pytest.mark.otp_case(88)
 @pytest.mark.parametrize("reason", [Shutdown(), BOOM, Normal()], ids=str)
-def test_exit_signal_of_a_living_child_is_no_end_of_it(lab: Lab, reason: Reason) -> None:
-    """OTP takes it for one, and starts a second child beside the first, which nobody supervises any more."""
-    sup = lab.start(tree(lab.worker("a")))
-    a = lab.refs["a"]
-    a.call(a.actor_class.ask_to_do, lambda _: sup.exit(reason))
-    assert lab.trace() == "+a"
-    assert sup.call(otpy.Supervisor.which_child, "a").ref is a
-    lab.end("a")
-    assert lab.trace() == "-a(boom) +a"
+@pytest.mark.parametrize("kind", ["supervisor", "dynamic"])
+def test_exit_signal_of_a_child_that_lives_is_not_its_end(lab: Lab, kind: str, reason: Reason) -> None:
+    """OTP takes it for that, and a second incarnation runs beside the first."""
+    if kind == "supervisor":
+        sup = started(lab, lab.worker("a"))
+    else:
+        sup = dynamic(lab)
+        sup.call(otpy.DynamicSupervisor.start_child, lab.worker("a"))
+        lab.trace()
+    child = lab.refs["a"]
+    child.call(Worker.ask_to_do, lambda _: sup.exit(reason))
+    assert lab.trace() == ""
+    with Recorder(lab.system, ChildTerminated) as recorder:
+        child.cast(Worker.do, lambda: (sup.exit(reason), otpy.exit(Exit("bye"))))
+        assert lab.trace() == "-a(bye) +a"
+    assert [event.reason for event in recorder.of(ChildTerminated)] == [Exit("bye")]
+    assert sup.is_alive()
+    assert lab.system.alive == 2
 
 
 def test_child_that_sent_another_reason_before_it_ended_is_judged_by_its_end(lab: Lab) -> None:

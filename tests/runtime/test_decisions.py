@@ -112,10 +112,11 @@ def test_a_timeout_fires_once_when_nothing_comes(timed: otpy.System, clock: Virt
 
 
 @pytest.mark.otp_case(64)
-def test_a_message_cancels_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
+@pytest.mark.parametrize("how", ["tell", "cast"])
+def test_a_message_cancels_the_timeout(timed: otpy.System, clock: VirtualClock, how: str) -> None:
     """Any message does, and it is not set again by itself."""
     ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
-    ref.tell("hello")
+    ref.tell("hello") if how == "tell" else ref.cast(Doer.run, lambda self: self.log.append("hello"))
     clock.advance(1.0)
     assert flush(ref) == ["hello"]
 

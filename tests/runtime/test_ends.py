@@ -44,6 +44,25 @@ def test_an_exit_of_ones_own_is_the_exit_reason(system: otpy.System) -> None:
     assert log == [("terminate", BOOM)]
 
 
+@pytest.mark.otp_case(234)
+def test_the_same_holds_for_the_exit_signal_of_a_link(system: otpy.System) -> None:
+    log: list[object] = []
+    ref = system.start(otpy.child(Doer, log).opts(name="it"))
+    seen: list[object] = []
+    watcher = system.start(Doer, traps=True)
+
+    def look(self: Doer) -> None:
+        self.link(ref)
+        self.handle_info = lambda signal: seen.append(  # type: ignore[method-assign]
+            (signal.sender, signal.reason, log[:], system.whereis("it"), ref.is_alive())
+        )
+
+    watcher.call(Doer.do, look)
+    ref.stop(BOOM)
+    flush(watcher)
+    assert seen == [(ref, BOOM, [("terminate", BOOM)], None, False)]
+
+
 @pytest.mark.otp_case(24, 234)
 def test_the_name_is_free_and_terminate_is_done_when_an_end_is_seen(system: otpy.System) -> None:
     """In the order of dying, the news comes last."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.core.reason import BadReturn
 from otpy.errors import StartError
 from otpy.testing import Probe
 from support.doer import BOOM, Doer, flush
@@ -50,6 +51,27 @@ def test_a_starter_that_traps_finds_nothing_of_a_start_in_its_mailbox(system: ot
 
     starter.call(Doer.do, spawn)
     assert flush(starter) == []
+
+
+@pytest.mark.otp_case(34, 36, 37, 38)
+@pytest.mark.parametrize(
+    ("deed", "kind"),
+    [
+        (lambda _: otpy.Ignore(), otpy.Normal),
+        (lambda _: otpy.Fail(BOOM), otpy.Normal),
+        (lambda _: otpy.Stop(BOOM), otpy.Exit),
+        (lambda _: "foo", BadReturn),
+        (failing, otpy.Crashed),
+    ],
+    ids=["ignore", "fail", "stop", "junk", "crash"],
+)
+def test_an_actor_whose_start_failed_has_ended_with_a_reason_of_its_own(
+    system: otpy.System, deed: Any, kind: type[otpy.Reason]
+) -> None:
+    refs: list[otpy.Ref[Doer]] = []
+    with pytest.raises(StartError):
+        system.start(Doer, deed=lambda self: refs.append(self.ref) or deed(self))
+    assert isinstance(refs[0].reason, kind)
 
 
 @pytest.mark.otp_case(36)

@@ -16,6 +16,7 @@ from otpy.testing import Gate, Probe, Recorder, VirtualClock
 from support.doer import BOOM, Doer, flush
 
 
+@pytest.mark.otp_case(32)
 @pytest.mark.report("A46", "linkdd/triotp")
 def test_a_start_returns_after_init(system: otpy.System) -> None:
     log: list[object] = []
@@ -46,6 +47,7 @@ def _fails(system: otpy.System, deed: object, **options: object) -> StartError:
     return caught.value
 
 
+@pytest.mark.otp_case(34)
 def test_an_ignored_start_is_no_crash(system: otpy.System, events: Recorder) -> None:
     error = _fails(system, lambda _: otpy.Ignore())
     assert isinstance(error, IgnoredError)
