@@ -71,6 +71,7 @@ def test_typed_name_of_another_class_is_refused() -> None:
         otpy.child(Other).opts(name=otpy.name(Cache, "cache"))
 
 
+@pytest.mark.otp_case(84)
 @pytest.mark.parametrize(
     ("option", "hint"),
     [

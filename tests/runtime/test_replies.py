@@ -190,6 +190,8 @@ def test_an_address_for_one_reply_takes_the_first_and_drops_the_rest(system: otp
     kept: list[otpy.Caller] = []
     server = system.start(Doer)
     future = server.ask(lambda _, caller: kept.append(caller) or otpy.NoReply(), block=False)
+    with pytest.raises(CallTimeoutError):
+        server.ask(lambda _, caller: kept.append(caller) or otpy.NoReply(), timeout=0.01)
     server.call(Doer.read)
-    assert [kept[0].reply("first"), kept[0].reply("second")] == [True, False]
+    assert [kept[0].reply("first"), kept[0].reply("second"), kept[1].reply("too late")] == [True, False, False]
     assert future.get(timeout=5) == "first"
