@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from otpy.errors import CallExitError, SpecError, StartError
 from otpy.events import ChildTerminated, RestartLimitReached
 from otpy.testing.recorder import Recorder
 from support.lab import BOOM, Asker, short, started, states, tree
+from support.timelines import ROWS
 
 if TYPE_CHECKING:
     from support.lab import Lab
@@ -23,29 +25,16 @@ SUP = otpy.Supervisor
 
 
 @pytest.mark.otp_case(132, 133, 134)
-@pytest.mark.parametrize(
-    ("max_restarts", "max_seconds", "gaps", "lives"),
-    [
-        (1, 5.0, [0.5], False),
-        (1, 5.0, [5.0], False),  # the edge counts
-        (1, 5.0, [5.125], True),
-        (1, 0.5, [0.625, 0.625], True),
-        (2, 3.0, [1.0, 1.0], False),
-        (2, 3.0, [2.0, 2.0, 2.0, 2.0], True),
-        (0, 5.0, [], False),
-    ],
-)
+@pytest.mark.parametrize(("max_restarts", "max_seconds", "crashes", "of_otp", "expected"), ROWS)
 def test_restarts_are_counted_on_the_systems_clock(
-    lab: Lab, max_restarts: int, max_seconds: float, gaps: list[float], *, lives: bool
+    lab: Lab, max_restarts: int, max_seconds: float, crashes: list[int], of_otp: int | None, expected: int | None
 ) -> None:
-    """The tables are in tests/core/test_intensity.py."""
-    sup = started(lab, lab.worker("a"), max_restarts=max_restarts, max_seconds=max_seconds)
-    for gap in [0.0, *gaps]:
-        lab.clock.advance(gap)
-        assert sup.is_alive()
+    """A millisecond of the tables is 1/1024 s here: floats then hit the edge of the window exactly."""
+    started(lab, lab.worker("a"), max_restarts=max_restarts, max_seconds=max_seconds * 1000 / 1024)
+    for number, (before, crash) in enumerate(pairwise([0, *crashes]), 1):
+        lab.clock.advance((crash - before) / 1024)
         lab.kill("a")
-        lab.settle()
-    assert sup.is_alive() is lives
+        assert lab.trace() == ("✝a SUP(shutdown)" if number == expected else "✝a +a")
 
 
 @pytest.mark.otp_case(136)
@@ -85,8 +74,9 @@ def test_restarts_by_hand_do_not_count(lab: Lab) -> None:
     for _ in range(5):
         sup.call(SUP.terminate_child, "a")
         sup.call(SUP.restart_child, "a")
+        assert lab.trace() == "-a(shutdown) +a"
     lab.kill("a")
-    lab.settle()
+    assert lab.trace() == "✝a +a"
     assert sup.is_alive()
 
 
