@@ -34,6 +34,9 @@ T = TypeVar("T")
 
 log = logging.getLogger("otpy")
 
+OWN_WORDS = frozenset({"is_otpy_actor", "is_supervisor", "names_children", "otpy_children", "stops_by_signal"})
+"""What only otpy's own classes say of themselves, for the runtime and the inspector believe it."""
+
 
 class Actor(PykkaActor):
     """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
@@ -58,6 +61,7 @@ class Actor(PykkaActor):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Note once for each class what every start and message would have to look up."""
         super().__init_subclass__(**kwargs)
+        _refuse_own_words(cls)
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
         cls._own_init = cls.__init__ is not Actor.__init__
@@ -281,3 +285,12 @@ class Actor(PykkaActor):
 
     def _start_actor_loop(self) -> None:
         raise NotImplementedError
+
+
+def _refuse_own_words(cls: type) -> None:
+    """A class that only says it is a supervisor has no table of children; whoever looks at the tree would stumble."""
+    for base in cls.__mro__:
+        for word in OWN_WORDS & vars(base).keys():
+            if base.__module__.partition(".")[0] != "otpy":
+                text = f"{base.__name__}.{word}: otpy needs this name itself; call it otherwise"
+                raise TypeError(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -119,7 +120,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         busy=seat.busy_for(now) if running and seat is not None else None,
         current=(describe(ref.current) or None) if running or ref.is_starting() else None,
         thread=seat.thread_name if seat is not None and running else None,
-        strategy=getattr(ref.actor, "strategy", None) if ref.actor_class.is_supervisor else None,
+        strategy=_strategy(ref) if ref.actor_class.is_supervisor else None,
         children=len(_table_of(ref) or ()),
         trap_exit=ref.traps_exit(),
         links=tuple(peer.path for peer in islice(linked(ref.links), MAX_LINKS)),
@@ -139,6 +140,12 @@ def _status(ref: Ref[Any], *, running: bool) -> str:
     if ref.current == "terminate":
         return "stopping"
     return "running" if running else "idle"
+
+
+def _strategy(ref: Ref[Any]) -> str | None:
+    """A supervisor's strategy, as it stands there: a property of the user's own is not run."""
+    stored = getattr_static(ref.actor, "strategy", None)
+    return stored if type(stored) is str else None
 
 
 def _table_of(ref: Ref[Any]) -> Children | None:

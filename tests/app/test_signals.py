@@ -61,7 +61,9 @@ STUCK = """
 
 @pytest.mark.otp_case(233)
 @pytest.mark.report("D97", "thejerf/suture#37")
-def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: Path) -> None:
+@pytest.mark.report("B59", "jodal/pykka#51")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: Path, number: signal.Signals) -> None:
     """Path, thread and line; exit code 75."""
     source = (
         STUCK
@@ -79,7 +81,7 @@ def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: P
     )
     with Program(tmp_path, source) as program:
         assert program.line() == "hanging"
-        program.send(signal.SIGTERM)
+        program.send(number)
         code, _, complained = program.end()
     assert code == 75
     assert "both/Tree/Stuck did not stop: it is on otpy-" in complained

@@ -197,16 +197,28 @@ def test_a_bounded_mailbox_does_not_report_growth(system: otpy.System, events: R
 
 
 @pytest.mark.report("F152", "erlang/otp#328")
-def test_a_crash_report_does_not_print_the_mailbox(system: otpy.System, events: Recorder) -> None:
+@pytest.mark.parametrize(
+    ("length", "size_bytes"),
+    [
+        pytest.param(1_000, 1_000_000, id="small"),
+        pytest.param(1_000_000, 100_000_000, id="large", marks=pytest.mark.stress),
+    ],
+)
+def test_a_crash_report_does_not_print_the_mailbox(
+    system: otpy.System, events: Recorder, length: int, size_bytes: int
+) -> None:
+    """Nor the state."""
     ref = system.start(Doer)
+    ref.call(Doer.do, lambda self: setattr(self, "state", b"x" * size_bytes))
     with Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait() or otpy.exit(BOOM))
         gate.reached()
-        for _ in range(1_000):
-            ref.tell("x" * 1_000)
-    ref.monitor().wait()
+        message = "x" * 1_000
+        for _ in range(length):
+            ref.tell(message)
+    assert ref.monitor().wait(60).reason in (BOOM, otpy.NoProc())
     [crash] = events.of(ActorCrashed)
-    assert crash.queue == 1_000
+    assert crash.queue == length
     assert len(str(crash)) < 10_000
 
 
