@@ -142,6 +142,7 @@ def run(
     max_threads: int = MAX_THREADS,
     max_zombies: int = MAX_ZOMBIES,
     control_directory: Path | str | None = None,
+    redact: Callable[[str, object], object] | None = None,
 ) -> Iterator[Application]:
     """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
 
@@ -162,6 +163,7 @@ def run(
         max_threads: extra threads for actors that block outside of otpy.
         max_zombies: killed actors that may still run before the program ends.
         control_directory: where the control socket goes.
+        redact: `redact(name, value)` returns what may be shown of a value, as `Actor.redact`; for all actors.
 
     Raises:
         StartError: the tree did not start.
@@ -173,7 +175,8 @@ def run(
     wanted = name or snake(spec.id)
     claim = _claim(wanted, None if control_directory is None else Path(control_directory)) if control != "off" else None
     own = wanted if claim is None else claim.name
-    system = Application(own, clock=clock, seed=seed, max_threads=max_threads, max_zombies=max_zombies)
+    options = {"max_threads": max_threads, "max_zombies": max_zombies, "redact": redact}
+    system = Application(own, clock=clock, seed=seed, **options)
     if on_event is not None:
         system.events.attach(on_event)
     rights: Rights = "off" if claim is None else control

@@ -9,9 +9,10 @@ from threading import RLock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from otpy.core.reason import BadReturn, Crashed
+from otpy.core.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from otpy.core.reason import Reason
 
@@ -25,6 +26,7 @@ __all__ = [
     "Event",
     "Events",
     "MailboxGrew",
+    "Neighbour",
     "RestartLimitReached",
     "ThreadLimitNear",
     "UnknownMessage",
@@ -34,6 +36,9 @@ __all__ = [
 ]
 
 log = logging.getLogger("otpy")
+
+MAX_LINE = 600
+"""Characters of one line of details in the log."""
 
 E = TypeVar("E", bound="Event")
 
@@ -52,6 +57,25 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """An actor that ends because one it is linked to crashed, for it does not trap exits. OTP: the same word."""
+
+    path: str
+    """Its path."""
+    kind: str
+    """Its class or function."""
+    message: str | None
+    """What it was handling, bounded in length."""
+    queue: int
+    """How many messages were waiting."""
+    ancestors: tuple[str, ...]
+    """Who stands above it, its parent first."""
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.kind})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActorCrashed(Event):
     """An actor ended with an abnormal reason. OTP: the crash report."""
 
@@ -60,11 +84,27 @@ class ActorCrashed(Event):
     reason: Reason
     """Why."""
     message: str | None
-    """What it was handling, bounded in length."""
+    """What it was handling, with its arguments; bounded in length, and without secrets."""
     queue: int
     """How many messages were still waiting."""
     hint: str | None = None
     """What usually helps against this."""
+    name: str | None = None
+    """Its registered name."""
+    state: tuple[tuple[str, str], ...] = ()
+    """Its public attributes as names and texts; bounded in number and length, and without secrets."""
+    links: tuple[str, ...] = ()
+    """To whom it was linked; of many some."""
+    monitors: int = 0
+    """How many watched it."""
+    ancestors: tuple[str, ...] = ()
+    """Who stands above it, its parent first."""
+    traps_exits: bool = False
+    """Whether exit signals reached it as messages."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Who ends with it, being linked and not trapping exits, directly or through others; at most 15."""
+    callers: tuple[str, ...] = ()
+    """Whose calls fail with it: paths, `outside` for a thread that is no actor's; of many some."""
 
     @property
     def level(self) -> int:
@@ -73,9 +113,29 @@ class ActorCrashed(Event):
 
     def __str__(self) -> str:
         during = f" during {self.message}" if self.message else ""
-        details = getattr(self.reason, "traceback", str(self.reason))
-        hint = f"\n{self.hint}" if self.hint else ""
-        return f"{self.path} ({self.kind}) crashed{during}: {self.reason}\n{details}{hint}"
+        lines = [f"{self.path} ({self.kind}) crashed{during}: {self.reason}"]
+        if isinstance(self.reason, Crashed):
+            lines.append(self.reason.traceback)
+        return "\n".join([*lines, *self._details()])
+
+    def _details(self) -> Iterator[str]:
+        if self.state:
+            yield shorten("state: " + ", ".join(f"{name}={text}" for name, text in self.state), MAX_LINE)
+        around = [path for path in self.links if path not in self.ancestors]
+        facts = [
+            f"name: {self.name}" if self.name and self.name != self.path else "",
+            f"{self.queue} messages waiting" if self.queue else "",
+            f"linked to {', '.join(around)}" if around else "",
+            f"watched by {self.monitors}" if self.monitors else "",
+        ]
+        if any(facts):
+            yield shorten("; ".join(filter(None, facts)), MAX_LINE)
+        if self.neighbours:
+            yield shorten("ends with it: " + ", ".join(map(str, self.neighbours)), MAX_LINE)
+        if self.callers:
+            yield shorten("calls that fail: from " + ", ".join(self.callers), MAX_LINE)
+        if self.hint:
+            yield self.hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,11 +339,16 @@ class Events:
         self._some: dict[type[Event], tuple[Callable[[Any], object], ...]] = {}
 
     @overload
-    def attach(self, handler: Callable[[Event], object]) -> Callable[[], None]: ...
+    def attach(self, handler: Callable[[Event], object], *, brief: bool = False) -> Callable[[], None]: ...
     @overload
-    def attach(self, handler: Callable[[E], object], *types: type[E]) -> Callable[[], None]: ...
-    def attach(self, handler: Callable[[Any], object], *types: type[Event]) -> Callable[[], None]:
-        """Call `handler(event)` for each event of these types, or for all; returns a function that ends it."""
+    def attach(self, handler: Callable[[E], object], *types: type[E], brief: bool = False) -> Callable[[], None]: ...
+    def attach(self, handler: Callable[[Any], object], *types: type[Event], brief: bool = False) -> Callable[[], None]:
+        """Call `handler(event)` for each event of these types, or for all; returns a function that ends it.
+
+        A `brief` handler does not want what costs time: without any other, and without the log, a crash report has no
+        state and no arguments.
+        """
+        handler = _Brief(handler) if brief else handler
         with self._lock:
             if not types:
                 self._all = (*self._all, handler)
@@ -300,6 +365,12 @@ class Events:
         """Whether an event of this kind would reach anybody; asked before a frequent one is made."""
         return bool(self._all) or kind in self._some or log.isEnabledFor(level)
 
+    def wants_details(self, kind: type[Event], level: int) -> bool:
+        """Whether the costly parts of such an event would reach anybody."""
+        if log.isEnabledFor(level):
+            return True
+        return any(type(handler) is not _Brief for handler in (*self._all, *self._some.get(kind, ())))
+
     def emit(self, event: Event) -> None:
         """Hand an event to the log and to all who attached."""
         for handler in (self._write, *self._all, *self._some.get(type(event), ())):
@@ -313,6 +384,18 @@ class Events:
         level = event.level
         if log.isEnabledFor(level):
             log.log(level, "%s", event, extra={"otpy": event})
+
+
+class _Brief:
+    """A handler that wants no details."""
+
+    __slots__ = ("_handler",)
+
+    def __init__(self, handler: Callable[[Any], object]) -> None:
+        self._handler = handler
+
+    def __call__(self, event: Event) -> None:
+        self._handler(event)
 
 
 def _survive(error: BaseException) -> None:

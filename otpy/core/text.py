@@ -2,8 +2,9 @@
 
 A `__repr__` may raise, recurse or take ten seconds, and Python has no way to interrupt it. So reports describe values
 from the outside: what Python itself builds (numbers, text, containers, dataclasses, enums) is written out, anything
-else is named by its class. Who wants an object's own words passes a `box`, a function that runs them where they harm
-nobody, as `otpy.runtime.timebox.TimeBox` does on a throw-away thread.
+else is named by its class, and what is named like a secret is hidden (`otpy.core.masking`). Who wants an object's own
+words passes a `box`, a function that runs them where they harm nobody, as `otpy.runtime.timebox.TimeBox` does on a
+throw-away thread.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ import sys
 import types
 import uuid
 import zoneinfo
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, cast
+
+from otpy.core.masking import Verbatim, hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from otpy.core.masking import Show
 
     Box = Callable[[Callable[[], str]], str]
 
@@ -38,7 +43,7 @@ MAX_INT_BITS = 512
 """A longer int is named by its size: its digits cost quadratic time, and Python refuses more than 4 300 of them."""
 
 LEAVES = (
-    *(type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
+    *(Verbatim, type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
     *(dt.date, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal),
     *(uuid.UUID, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath, pathlib.PureWindowsPath),
 )
@@ -91,13 +96,16 @@ def safe_str(value: object, limit: int = TEXT_LIMIT, *, box: Box | None = None) 
         return f"<{type_name(type(value))} that cannot be described>"
 
 
-def safe_repr(value: object, limit: int = TEXT_LIMIT, *, box: Box | None = None) -> str:
+def safe_repr(
+    value: object, limit: int = TEXT_LIMIT, *, box: Box | None = None, name: str = "", show: Show = hide
+) -> str:
     """A value as Python would write it, on one line of at most `limit` characters.
 
-    Runs nothing foreign unless `box` is given: `repr(value)` is then made inside it.
+    Runs nothing foreign unless `box` is given: `repr(value)` is then made inside it. Else `show(name, value)` says what
+    is shown of the value, and of each one inside of it: by its key or field; an item has the name of its container.
     """
     try:
-        return visible(box(lambda: repr(value)) if box else _Description(limit).of(value), limit)
+        return visible(box(lambda: repr(value)) if box else _Description(limit, show).of(value, 0, name), limit)
     except Exception:  # noqa: BLE001 - a report never fails for what it reports on
         return f"<{type_name(type(value))} that cannot be described>"
 
@@ -158,16 +166,18 @@ def _is_plain(value: object, depth: int = 0) -> bool:
 class _Description:
     """Writes one value within a budget of characters, so that breadth and depth cannot add up."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, show: Show = hide) -> None:
         self.left = limit
+        self.show = show
 
-    def of(self, value: object, depth: int = 0) -> str:
+    def of(self, value: object, depth: int = 0, name: str = "") -> str:
         if self.left <= 0 or depth > MAX_DEPTH:
             return "…"
+        value = self.show(name, value)
         try:
             text = self._leaf(value)
             if text is None:
-                return self._whole(value, depth)
+                return self._whole(value, depth, name)
         except (RuntimeError, AttributeError, LookupError):  # another thread changes it while it is read
             text = _opaque(value)
         self.left -= len(text)
@@ -187,17 +197,17 @@ class _Description:
             return _integer(cast("int", value))
         return f"<class {type_name(cast('type', value))}>" if issubclass(kind, type) else None
 
-    def _whole(self, value: object, depth: int) -> str:
+    def _whole(self, value: object, depth: int, name: str) -> str:
         kind = type(value)
         if issubclass(kind, dict):
             pairs = list(islice(dict.items(cast("dict[object, object]", value)), MAX_ITEMS + 1))
             return self._pairs(pairs, depth)
         if kind in {list, tuple, set, frozenset}:
-            return self._items(kind, list(islice(cast("Iterable[object]", value), MAX_ITEMS + 1)), depth)
+            return self._items(kind, list(islice(cast("Iterable[object]", value), MAX_ITEMS + 1)), depth, [name])
         if issubclass(kind, list | tuple):  # a named tuple or the like: read by the base class's own iterator
             walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
             items = list(islice(walk(cast("Any", value)), MAX_ITEMS + 1))
-            return type_name(kind) + self._items(tuple, items, depth)
+            return type_name(kind) + self._items(tuple, items, depth, _fields_of(kind) or [name])
         if dataclasses.is_dataclass(kind) and _has_generated_repr(kind):
             return self._fields(value, depth)
         self.left -= len(opaque := _opaque(value))
@@ -205,12 +215,17 @@ class _Description:
 
     def _pairs(self, pairs: list[tuple[object, object]], depth: int) -> str:
         self.left -= 2
-        shown = [f"{self.of(key, depth + 1)}: {self.of(item, depth + 1)}" for key, item in pairs[:MAX_ITEMS]]
+        shown = [
+            f"{self.of(key, depth + 1)}: {self.of(item, depth + 1, _as_name(key))}" for key, item in pairs[:MAX_ITEMS]
+        ]
         return "{" + ", ".join(shown + ["…"] * (len(pairs) > MAX_ITEMS)) + "}"
 
-    def _items(self, kind: type, items: list[object], depth: int) -> str:
+    def _items(self, kind: type, items: list[object], depth: int, names: list[str]) -> str:
         self.left -= 2
-        shown = [self.of(item, depth + 1) for item in items[:MAX_ITEMS]] + ["…"] * (len(items) > MAX_ITEMS)
+        if kind is tuple and len(items) == 2 and len(names) == 1:  # noqa: PLR2004 - a header is such a pair
+            names = [names[0], _as_name(items[0]) or names[0]]
+        named = zip_longest(items[:MAX_ITEMS], names[: len(items)], fillvalue=names[-1])
+        shown = [self.of(item, depth + 1, str(name)) for item, name in named] + ["…"] * (len(items) > MAX_ITEMS)
         inner = ", ".join(shown)
         if kind is tuple:
             return f"({inner},)" if len(shown) == 1 else f"({inner})"
@@ -223,8 +238,23 @@ class _Description:
         kind = type(value)
         self.left -= len(name := _CLASS_NAME(kind)) + 2
         fields = [field for field in dataclasses.fields(cast("type", kind)) if field.repr]
-        shown = [f"{field.name}={self.of(_stored(value, field.name), depth + 1)}" for field in fields[:MAX_ITEMS]]
+        shown = [
+            f"{field.name}={self.of(_stored(value, field.name), depth + 1, field.name)}" for field in fields[:MAX_ITEMS]
+        ]
         return f"{name}({', '.join(shown + ['…'] * (len(fields) > MAX_ITEMS))})"
+
+
+def _as_name(key: object) -> str:
+    """A key as a name: text, or bytes as in headers."""
+    if isinstance(key, str):
+        return str.__str__(key)
+    return bytes(key[:100]).decode("latin-1") if type(key) is bytes else ""
+
+
+def _fields_of(kind: type) -> list[str]:
+    """The names of a named tuple's items."""
+    fields = vars(kind).get("_fields")
+    return [name for name in fields if isinstance(name, str)][:MAX_ITEMS] if type(fields) is tuple else []
 
 
 def _has_known_zone(value: object) -> bool:

@@ -15,6 +15,7 @@ from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import tick
+from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.ref import Ref, deliver_info
 from otpy.runtime.request import vocabulary
@@ -56,6 +57,7 @@ class Actor(PykkaActor):
     stops_by_signal: ClassVar[bool] = False  # whether `ref.stop` has to be an exit signal, as it handles no messages
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
+    otpy_redacts: ClassVar[bool] = False
     _own_init: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -64,6 +66,7 @@ class Actor(PykkaActor):
         _refuse_own_words(cls)
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
+        cls.otpy_redacts = cls.redact is not Actor.redact
         cls._own_init = cls.__init__ is not Actor.__init__
 
     if TYPE_CHECKING:
@@ -256,9 +259,22 @@ class Actor(PykkaActor):
         """Whom it supervises, for the inspector, in any thread; None for an actor that supervises nobody."""
         return None
 
+    def redact(self, name: str, value: Any) -> object:  # noqa: ARG002 - for those who override it
+        """Override to hide secrets in what otpy shows of this actor: its state, and its last message in a crash report.
+
+        Called in the actor's own turn for each value before it is shown: with the name of the attribute, parameter,
+        key or field, with `message` for what came by `tell`; items of a list or tuple have the name of their container.
+        Returns the value to be shown in its place; one that raises hides it. What is named like a secret (`password`,
+        `token`, `api_key`, …) is hidden before this is asked. The text of an exception is shown as it is.
+
+        OTP: format_status/1.
+        """
+        return value
+
     def unknown(self, message: object) -> None:
         """Report a message that nobody handles; it harms nobody."""
-        self.system.events.emit(UnknownMessage(path=self.ref.path, message=safe_repr(message)))
+        text = safe_repr(message, name="message", show=show_of(self.ref))
+        self.system.events.emit(UnknownMessage(path=self.ref.path, message=text))
 
     @property
     def actor_urn(self) -> str:  # type: ignore[override]  # pykka stores one in each actor

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed, Killed, NoProc, Normal, Reason, Shutdown, is_clean
 from otpy.errors import ActorExit, StartError
-from otpy.events import ActorCrashed
 from otpy.runtime.extras import take_starter
-from otpy.runtime.hints import hint_for
 from otpy.runtime.links import ExitSignal, drop_link, linked
-from otpy.runtime.mailbox import bury, describe, poke, put, ready
+from otpy.runtime.mailbox import bury, poke, put, ready
+from otpy.runtime.report import crash_report
 from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
@@ -72,12 +71,9 @@ def report_crash(ref: Ref[Any], reason: Reason, message: object = None) -> None:
     """Tell of an abnormal end, before anything of the actor is gone."""
     if is_clean(reason) or ref.reason is not None:
         return
-    during = describe(message if message is not None else ref.current) or None
-    queue = len(ref.mailbox or ())
-    event = ActorCrashed(
-        path=ref.path, kind=ref.kind, reason=reason, message=during, queue=queue, hint=hint_for(reason)
-    )
-    ref.system.events.emit(event)
+    event = crash_report(ref, reason, message)
+    if event is not None:
+        ref.system.events.emit(event)
 
 
 def close_resources(ref: Ref[Any]) -> None:

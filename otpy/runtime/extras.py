@@ -86,6 +86,11 @@ class Extras:
         return self._deferred
 
     @property
+    def has_deferred(self) -> bool:
+        """Whether anybody waits for a later answer; looked at without making the table."""
+        return bool(self._deferred)
+
+    @property
     def timers(self) -> set[Timer]:
         """Timers that die with it."""
         if self._timers is None:

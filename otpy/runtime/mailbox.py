@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from otpy.core.masking import hide
 from otpy.core.reason import NoProc
 from otpy.core.text import safe_repr
 from otpy.errors import MailboxFullError
@@ -21,6 +22,7 @@ from otpy.runtime.seat import here
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.masking import Show
     from otpy.runtime.caller import Caller
     from otpy.runtime.ref import Ref
 
@@ -31,6 +33,7 @@ __all__ = [
     "bury",
     "describe",
     "open_mailbox",
+    "payload",
     "poke",
     "put",
     "ready",
@@ -187,7 +190,7 @@ class BoundedBox(deque["Message"]):
         if not isinstance(message, tuple) or self._overflow == "drop_new":
             return message
         if self._overflow == "raise":
-            raise MailboxFullError(self._ref.path, describe(message), self._limit)
+            raise MailboxFullError(self._ref.path, describe(message, self._ref.system.show), self._limit)
         oldest = next((i for i, old in enumerate(self) if _own_word(old) in _SHEDDABLE), None)
         if oldest is None:
             return message
@@ -232,7 +235,7 @@ def with_keywords(actor: object, function: Callable[..., Any], args: tuple[Any, 
 def _dead_letter(ref: Ref[Any], message: Message, why: str) -> None:
     events = ref.system.events
     if events.wants(DeadLetter, logging.DEBUG):
-        events.emit(DeadLetter(path=ref.path, message=describe(message), why=why))
+        events.emit(DeadLetter(path=ref.path, message=describe(message, ref.system.show), why=why))
 
 
 def watch_growth(ref: Ref[Any]) -> None:
@@ -249,17 +252,25 @@ def watch_growth(ref: Ref[Any]) -> None:
     ref.system.events.emit(MailboxGrew(path=ref.path, length=length))
 
 
-def describe(message: object) -> str:
-    """A message as text for reports: `cast put`, `call get`, `info <value>`; bounded, never fails."""
+def describe(message: object, show: Show = hide) -> str:
+    """A message as text for reports: `cast put`, `call get`, `info <value>`; bounded, never fails, shows no secret."""
     if message is None or isinstance(message, str):
         return message or ""
     if not isinstance(message, tuple):
         return f"call {message.request}" if hasattr(message, "request") else "?"
     word = _own_word(message)
     if word:
-        return f"{word} {safe_repr(message[1]) if len(message) > 1 else ''}".strip()
+        return f"{word} {safe_repr(message[1], name='message', show=show) if len(message) > 1 else ''}".strip()
     function = message[1] if message[0] is with_keywords else message[0]
     return f"cast {getattr(function, '__name__', '?')}"
+
+
+def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The function that handles a message, and its arguments; None for what is no call or cast of a user's method."""
+    flat = message if isinstance(message, tuple) else getattr(message, "message", None)
+    if not isinstance(flat, tuple) or (_own_word(flat) and flat is message):
+        return None
+    return flat[1:] if flat[0] is with_keywords else (flat[0], flat[1:], {})
 
 
 def request_word(message: tuple[Any, ...]) -> str:

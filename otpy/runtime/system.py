@@ -9,6 +9,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from otpy.core.masking import veil
 from otpy.core.reason import Exit, Reason, Shutdown
 from otpy.core.spec import ChildSpec, Name, check_spec, child
 from otpy.core.suggest import did_you_mean
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.clock import Clock
+    from otpy.core.masking import Show
     from otpy.runtime.actor import Actor
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
@@ -61,6 +63,7 @@ class System(Inspection):
         pool: the workers; one with a seeded run queue in explorations.
         max_threads: extra threads for blocked actors.
         max_zombies: killed actors that may still run before `on_too_many_zombies` is called.
+        redact: `redact(name, value)` returns what may be shown, as `Actor.redact`; for all actors, in any thread.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class System(Inspection):
         pool: Pool | None = None,
         max_threads: int = MAX_THREADS,
         max_zombies: int = MAX_ZOMBIES,
+        redact: Show | None = None,
     ) -> None:
         """Make a system in which nothing runs; no thread starts before the first actor does."""
         self.name = name
@@ -79,6 +83,7 @@ class System(Inspection):
         self.is_virtual = self.clock.is_virtual
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
+        self.show = veil() if redact is None else veil(redact)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported

@@ -44,6 +44,9 @@ class Cache(otpy.GenServer):
     def terminate(self, reason: otpy.Reason) -> None:
         self.items.clear()
 
+    def redact(self, name: str, value: object) -> object:
+        return len(self.items) if name == "items" else value
+
 
 class Raw(otpy.GenServer):
     def init(self) -> object:

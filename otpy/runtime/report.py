@@ -1,0 +1,132 @@
+"""The crash report of an actor: made in its own turn, after `terminate` and before anything of it is gone.
+
+Bounded in time and size whatever the actor holds, for a crash must not take others along by being told.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from otpy.events import ActorCrashed, Neighbour
+from otpy.runtime.hints import hint_for
+from otpy.runtime.links import linked
+from otpy.runtime.mailbox import describe
+from otpy.runtime.portrait import portrait, told
+
+if TYPE_CHECKING:
+    from otpy.core.reason import Reason
+    from otpy.runtime.ref import Ref
+
+__all__ = ["ancestors", "crash_report", "neighbours", "peers", "waiting"]
+
+MAX_NEIGHBOURS = 15
+"""Actors named that will end with it. OTP: the same."""
+MAX_PEERS = 100
+"""Links of one actor that are looked at; a hub may have a hundred thousand."""
+MAX_LINKS = 20
+"""Links that a report names."""
+MAX_CALLERS = 10
+"""Callers that a report names."""
+MAX_MESSAGES = 200
+"""Waiting messages among which callers are looked for."""
+
+
+def crash_report(ref: Ref[Any], reason: Reason, message: object = None) -> ActorCrashed | None:
+    """The report, for whoever wants it; its costly parts only when somebody reads them. None when nobody does."""
+    events = ref.system.events
+    if not events.wants(ActorCrashed, logging.ERROR):
+        return None
+    message = message if message is not None else ref.current
+    detailed = events.wants_details(ActorCrashed, logging.ERROR)
+    links = peers(ref)
+    return ActorCrashed(
+        path=ref.path,
+        kind=ref.kind,
+        reason=reason,
+        message=(told(ref, message) if detailed else describe(message, ref.system.show)) or None,
+        queue=len(ref.mailbox or ()),
+        hint=hint_for(reason),
+        name=ref.name,
+        state=portrait(ref) if detailed else (),
+        links=tuple(peer.path for peer in links[:MAX_LINKS]),
+        monitors=len(ref.monitors or ()),
+        ancestors=ancestors(ref),
+        traps_exits=ref.traps_exit(),
+        neighbours=neighbours(ref, links),
+        callers=waiting(ref),
+    )
+
+
+def ancestors(ref: Ref[Any]) -> tuple[str, ...]:
+    """The paths of those above, its parent first. OTP: `$ancestors`."""
+    above: list[str] = []
+    while ref.parent is not None:
+        ref = ref.parent
+        above.append(ref.path)
+    return tuple(above)
+
+
+def peers(ref: Ref[Any]) -> list[Ref[Any]]:
+    """To whom it is linked, in start order; of very many some."""
+    if not isinstance(ref.links, set):
+        return linked(ref.links)
+    with ref.system.lock:
+        links = linked(ref.links)
+    if len(links) > MAX_PEERS and not ref.system.is_virtual:
+        links = links[:MAX_PEERS]  # sorting a hundred thousand to show twenty would be a waste
+    return sorted(links, key=lambda peer: peer.number)[:MAX_PEERS]
+
+
+def neighbours(ref: Ref[Any], links: list[Ref[Any]]) -> tuple[Neighbour, ...]:
+    """Who will end with it: those linked that do not trap exits, and those linked to them, the nearest first."""
+    if len(links) == 1 and links[0] is ref.parent and links[0].actor_class.is_supervisor:
+        return ()  # as most are
+    told_by_start = ref.parent if ref.is_starting() else None
+    seen = {ref, told_by_start}
+    found: list[Ref[Any]] = []
+    level = links
+    while level and len(found) < MAX_NEIGHBOURS:
+        fresh = [peer for peer in dict.fromkeys(level) if peer not in seen and not peer.traps_exit()]
+        seen.update(level)
+        found += fresh
+        level = [far for peer in fresh[:MAX_NEIGHBOURS] for far in peers(peer)]
+    return tuple(_neighbour(peer) for peer in found[:MAX_NEIGHBOURS])
+
+
+def _neighbour(ref: Ref[Any]) -> Neighbour:
+    return Neighbour(
+        path=ref.path,
+        kind=ref.kind,
+        message=describe(ref.current, ref.system.show) or None,
+        queue=len(ref.mailbox or ()),
+        ancestors=ancestors(ref),
+    )
+
+
+def waiting(ref: Ref[Any]) -> tuple[str, ...]:
+    """Whose calls fail with its end: paths, or `outside` for a thread that is no actor's; of many some."""
+    if not ref.mailbox and ref.current.__class__ in _NO_CALLER and (ref.more is None or not ref.more.has_deferred):
+        return ()
+    found: list[str] = []
+    slot: Any  # a message; only callers have a claim
+    deferred = ref.more.deferred if ref.more is not None and ref.more.has_deferred else ()
+    for slot in (ref.current, *list(deferred), *_first(ref)):
+        if getattr(slot, "claim", None) and len(found) < MAX_CALLERS:
+            caller = slot.ref
+            found.append("outside" if caller is None else caller.path)
+    return tuple(found)
+
+
+_NO_CALLER = (tuple, str, type(None))
+
+
+def _first(ref: Ref[Any]) -> list[object]:
+    """The first waiting messages; senders may put more at any time, and then a look ends early."""
+    messages: list[object] = []
+    try:
+        messages.extend(islice(ref.mailbox or (), MAX_MESSAGES))
+    except RuntimeError:
+        return messages
+    return messages
