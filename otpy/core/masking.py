@@ -6,6 +6,7 @@ Nothing here, and nobody who shows, keeps the hidden value: it is replaced befor
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def hide(name: str, value: object) -> object:
     Hidden is what has a name like `password`, `api_key`, `token`, `Authorization` or `cookie`, in any spelling, unless
     it is None, True or False, or a number that counts tokens. In any text `://user:password@` loses the password.
     """
-    if name and _SECRET.search(name[:LONGEST_NAME]) and not _tells_nothing(name, value):
+    if name and _is_secret(name[:LONGEST_NAME]) and not _tells_nothing(name, value):
         return HIDDEN
     if issubclass(type(value), str) and type(value) is not Verbatim:
         head = str.__str__(value)[:LONGEST_ADDRESS]  # its own methods do not run
@@ -73,6 +74,11 @@ def veil(*redacts: Show) -> Show:
         return value
 
     return show
+
+
+@lru_cache(maxsize=1_000)
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(name) is not None
 
 
 def _tells_nothing(name: str, value: object) -> bool:

@@ -9,6 +9,7 @@ throw-away thread.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import datetime as dt
 import decimal
@@ -42,15 +43,25 @@ MAX_DEPTH = 4
 MAX_INT_BITS = 512
 """A longer int is named by its size: its digits cost quadratic time, and Python refuses more than 4 300 of them."""
 
-LEAVES = (
-    *(Verbatim, type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
-    *(dt.date, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal),
-    *(uuid.UUID, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath, pathlib.PureWindowsPath),
+LEAVES = frozenset(
+    (
+        *(Verbatim, type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
+        *(dt.date, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal),
+        *(uuid.UUID, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath, pathlib.PureWindowsPath),
+    )
 )
 """Exactly these types say themselves what they are: quickly, and without asking anything foreign."""
 
 ZONES = (type(None), dt.timezone, zoneinfo.ZoneInfo)
 """Time zones a `datetime` may ask while it writes itself."""
+
+BYTES = (bytes, bytearray)
+SEQUENCES = (list, tuple)
+CONTAINERS = frozenset((list, tuple, set, frozenset))
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+PYTHONS_OWN = frozenset(e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, BaseException))
+"""The exceptions that most crashes are of."""
 
 TRUSTED = sys.stdlib_module_names | {"otpy"}
 """Packages whose exceptions may write their own text, as long as they were given plain arguments."""
@@ -143,14 +154,18 @@ def _spoken(value: object, limit: int, box: Box | None) -> str:
 
 def _speaks_safely(error: BaseException) -> bool:
     """Whether `str(error)` runs only Python's own code: it was written by Python and has plain arguments."""
-    writer = next(cls for cls in _CLASS_MRO(type(error)) if "__str__" in vars(cls))
-    module = _CLASS_MODULE(writer)
-    known = isinstance(module, str) and module.partition(".")[0] in TRUSTED
+    known = type(error) in PYTHONS_OWN or _is_written_by_python(type(error))
     named = error.filename if isinstance(error, OSError) else None
     arguments = _ARGUMENTS(error)
     if isinstance(error, BaseExceptionGroup):  # counts its exceptions, asks none
         arguments = arguments[:1]
     return known and _is_plain(named) and _is_plain(arguments)
+
+
+def _is_written_by_python(kind: type) -> bool:
+    writer = next(cls for cls in _CLASS_MRO(kind) if "__str__" in vars(cls))
+    module = _CLASS_MODULE(writer)
+    return isinstance(module, str) and module.partition(".")[0] in TRUSTED
 
 
 def _is_plain(value: object, depth: int = 0) -> bool:
@@ -191,7 +206,7 @@ class _Description:
             return f"{type_name(kind)}.{vars(value).get('_name_')}"
         if issubclass(kind, str):
             return _quoted(str.__str__(cast("str", value)), self.left)
-        if issubclass(kind, bytes | bytearray):
+        if issubclass(kind, BYTES):
             return _quoted(bytes(memoryview(cast("bytes", value))[: self.left + 1]), self.left)
         if issubclass(kind, int):
             return _integer(cast("int", value))
@@ -202,9 +217,9 @@ class _Description:
         if issubclass(kind, dict):
             pairs = list(islice(dict.items(cast("dict[object, object]", value)), MAX_ITEMS + 1))
             return self._pairs(pairs, depth)
-        if kind in {list, tuple, set, frozenset}:
+        if kind in CONTAINERS:
             return self._items(kind, list(islice(cast("Iterable[object]", value), MAX_ITEMS + 1)), depth, [name])
-        if issubclass(kind, list | tuple):  # a named tuple or the like: read by the base class's own iterator
+        if issubclass(kind, SEQUENCES):  # a named tuple or the like: read by the base class's own iterator
             walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
             items = list(islice(walk(cast("Any", value)), MAX_ITEMS + 1))
             return type_name(kind) + self._items(tuple, items, depth, _fields_of(kind) or [name])
@@ -271,7 +286,7 @@ def _integer(value: int) -> str:
 
 
 def _opaque(value: object) -> str:
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.MethodType):
+    if isinstance(value, FUNCTIONS):
         return f"<function {visible(str(value.__qualname__))}>"
     return f"<{type_name(type(value))}>"
 

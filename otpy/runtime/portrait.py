@@ -16,7 +16,7 @@ from otpy.core.text import safe_repr, shorten, visible
 from otpy.runtime.mailbox import describe, payload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from otpy.core.masking import Show
     from otpy.runtime.ref import Ref
@@ -68,6 +68,8 @@ def told(ref: Ref[Any], message: object, limit: int = ATTRIBUTE_LIMIT) -> str:
     if found is None:
         return describe(message, show)
     function, args, kwargs = found
+    if not args and not kwargs:
+        return describe(message, show)
     parts: list[str] = []
     room = limit
     for name, value, is_named in _arguments(function, args, kwargs):
@@ -76,8 +78,7 @@ def told(ref: Ref[Any], message: object, limit: int = ATTRIBUTE_LIMIT) -> str:
         text = safe_repr(value, room, name=name, show=show)
         parts.append(f"{visible(name, 50)}={text}" if is_named else text)
         room -= len(parts[-1])
-    told_of = describe(message, show)
-    return shorten(f"{told_of}({', '.join(parts)})", limit) if parts else told_of
+    return shorten(f"{describe(message, show)}({', '.join(parts)})", limit)
 
 
 def _arguments(
@@ -96,16 +97,26 @@ def _arguments(
         yield name, value, True
 
 
+def _read_slots(actor: object, own: Mapping[str, object], stored: dict[str, object]) -> None:
+    for name, slot in own.items():
+        if isinstance(slot, MemberDescriptorType):
+            with suppress(AttributeError):  # not set yet
+                stored[name] = slot.__get__(actor)
+
+
+_DICT = object.__getattribute__
+_MRO = type.__dict__["__mro__"].__get__
+
+
 def _attributes(actor: object) -> list[tuple[str, object]]:
     """What the actor keeps, read without running any code of its class."""
     stored: dict[str, object] = {}
-    for cls in type.__dict__["__mro__"].__get__(type(actor)):
-        if cls.__module__.startswith("otpy."):
+    for cls in _MRO(type(actor)):
+        own = vars(cls)
+        if own.get("__module__", "").startswith("otpy."):
             break
-        slots = ((name, slot) for name, slot in vars(cls).items() if isinstance(slot, MemberDescriptorType))
-        for name, slot in slots:
-            with suppress(AttributeError):  # not set yet
-                stored[name] = slot.__get__(actor)
+        if own.get("__slots__"):
+            _read_slots(actor, own, stored)
     with suppress(AttributeError):
-        stored |= object.__getattribute__(actor, "__dict__").copy()
+        stored |= _DICT(actor, "__dict__")
     return [(name, value) for name, value in stored.items() if name[:1] != "_" and name not in PLUMBING]

@@ -6,6 +6,8 @@ Bounded in time and size whatever the actor holds, for a crash must not take oth
 from __future__ import annotations
 
 import logging
+import math
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.runtime.ref import Ref
 
-__all__ = ["ancestors", "crash_report", "neighbours", "peers", "waiting"]
+__all__ = ["Allowance", "ancestors", "crash_report", "neighbours", "peers", "waiting"]
 
 MAX_NEIGHBOURS = 15
 """Actors named that will end with it. OTP: the same."""
@@ -29,42 +31,67 @@ MAX_LINKS = 20
 """Links that a report names."""
 MAX_CALLERS = 10
 """Callers that a report names."""
+MAX_DETAILED = 20
+"""Reports with all details within one second; each takes some 40 µs more."""
 MAX_MESSAGES = 200
 """Waiting messages among which callers are looked for."""
 
 
+class Allowance:
+    """How many reports with all details a system makes in a second of its clock; a storm of crashes gets brief ones."""
+
+    __slots__ = ("_left", "_until")
+
+    def __init__(self) -> None:
+        """Full."""
+        self._until = -math.inf
+        self._left = 0
+
+    def take(self, now: float) -> bool:
+        """Whether one more may be made. Two threads at once may both get the last one, which harms nobody."""
+        if now >= self._until:
+            self._until, self._left = now + 1.0, MAX_DETAILED
+        self._left -= 1
+        return self._left >= 0
+
+
 def crash_report(ref: Ref[Any], reason: Reason, message: object = None) -> ActorCrashed | None:
     """The report, for whoever wants it; its costly parts only when somebody reads them. None when nobody does."""
-    events = ref.system.events
-    if not events.wants(ActorCrashed, logging.ERROR):
+    system = ref.system
+    if not system.events.wants(ActorCrashed, logging.ERROR):
         return None
     message = message if message is not None else ref.current
-    detailed = events.wants_details(ActorCrashed, logging.ERROR)
-    links = peers(ref)
-    return ActorCrashed(
+    brief = ActorCrashed(
         path=ref.path,
         kind=ref.kind,
         reason=reason,
-        message=(told(ref, message) if detailed else describe(message, ref.system.show)) or None,
+        message=describe(message, system.show) or None,
         queue=len(ref.mailbox or ()),
         hint=hint_for(reason),
-        name=ref.name,
-        state=portrait(ref) if detailed else (),
-        links=tuple(peer.path for peer in links[:MAX_LINKS]),
-        monitors=len(ref.monitors or ()),
-        ancestors=ancestors(ref),
-        traps_exits=ref.traps_exit(),
-        neighbours=neighbours(ref, links),
+        neighbours=neighbours(ref),
         callers=waiting(ref),
+    )
+    if not (system.events.wants_details(ActorCrashed, logging.ERROR) and system.allowance.take(system.clock.now())):
+        return brief
+    return replace(
+        brief,
+        message=told(ref, message) or None,
+        name=ref.name,
+        state=portrait(ref),
+        links=tuple([peer.path for peer in peers(ref)[:MAX_LINKS]]),
+        monitors=len(ref.monitors or ()),
+        ancestors=ancestors(ref, brief.path),
+        traps_exits=ref.traps_exit(),
     )
 
 
-def ancestors(ref: Ref[Any]) -> tuple[str, ...]:
-    """The paths of those above, its parent first. OTP: `$ancestors`."""
+def ancestors(ref: Ref[Any], path: str) -> tuple[str, ...]:
+    """The paths of those above an actor with this path, its parent first. OTP: `$ancestors`."""
     above: list[str] = []
     while ref.parent is not None:
+        path = path[: -len(str(ref.id)) - 1]
         ref = ref.parent
-        above.append(ref.path)
+        above.append(path)
     return tuple(above)
 
 
@@ -79,14 +106,15 @@ def peers(ref: Ref[Any]) -> list[Ref[Any]]:
     return sorted(links, key=lambda peer: peer.number)[:MAX_PEERS]
 
 
-def neighbours(ref: Ref[Any], links: list[Ref[Any]]) -> tuple[Neighbour, ...]:
+def neighbours(ref: Ref[Any]) -> tuple[Neighbour, ...]:
     """Who will end with it: those linked that do not trap exits, and those linked to them, the nearest first."""
-    if len(links) == 1 and links[0] is ref.parent and links[0].actor_class.is_supervisor:
+    links = ref.links
+    if links is None or (links is ref.parent and links.actor_class.is_supervisor):
         return ()  # as most are
     told_by_start = ref.parent if ref.is_starting() else None
     seen = {ref, told_by_start}
     found: list[Ref[Any]] = []
-    level = links
+    level = peers(ref)
     while level and len(found) < MAX_NEIGHBOURS:
         fresh = [peer for peer in dict.fromkeys(level) if peer not in seen and not peer.traps_exit()]
         seen.update(level)
@@ -96,12 +124,13 @@ def neighbours(ref: Ref[Any], links: list[Ref[Any]]) -> tuple[Neighbour, ...]:
 
 
 def _neighbour(ref: Ref[Any]) -> Neighbour:
+    path = ref.path
     return Neighbour(
-        path=ref.path,
+        path=path,
         kind=ref.kind,
         message=describe(ref.current, ref.system.show) or None,
         queue=len(ref.mailbox or ()),
-        ancestors=ancestors(ref),
+        ancestors=ancestors(ref, path),
     )
 
 

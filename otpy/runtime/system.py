@@ -21,6 +21,7 @@ from otpy.runtime.death import kill
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
+from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
@@ -83,6 +84,7 @@ class System(Inspection):
         self.is_virtual = self.clock.is_virtual
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
+        self.allowance = Allowance()  # of detailed crash reports
         self.show = veil() if redact is None else veil(redact)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}

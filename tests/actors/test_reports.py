@@ -129,7 +129,7 @@ def test_a_crash_report_says_who_and_why_and_where(lab: Lab) -> None:
         lab.refs["a"].cast(Worker.crash, ValueError("boom"))
         lab.settle()
     [report] = recorder.of(ActorCrashed)
-    assert (report.path, report.kind, report.message) == ("lab/top/a", "Worker", "cast crash")
+    assert (report.path, report.kind, report.message) == ("lab/top/a", "Worker", "cast crash(<ValueError>)")
     assert isinstance(report.reason, otpy.Crashed)
     assert (report.reason.type, report.reason.text) == ("ValueError", "boom")
     assert "in crash" in report.reason.traceback
