@@ -6,7 +6,9 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.gen_server import GenServer
 from otpy.actors.supervisor import Supervisor
 from otpy.app import Application, main, run
+from otpy.core.backoff import Backoff
 from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
+from otpy.core.intensity import Limit
 from otpy.core.reason import Crashed, Exit, FailedChild, Kill, Killed, NoProc, Normal, Reason, RestartLimit, Shutdown
 from otpy.core.spec import BRUTAL_KILL, INFINITY, ChildSpec, Name, child, name
 from otpy.errors import OtpyError
@@ -25,6 +27,7 @@ __all__ = [
     "INFINITY",
     "Actor",
     "Application",
+    "Backoff",
     "Caller",
     "ChildSpec",
     "Continue",
@@ -39,6 +42,7 @@ __all__ = [
     "Ignore",
     "Kill",
     "Killed",
+    "Limit",
     "Monitor",
     "Name",
     "NamedRef",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActorCrashed",
+    "ChildGivenUp",
     "ChildStartFailed",
     "ChildStarted",
     "ChildTerminated",
@@ -27,6 +28,7 @@ __all__ = [
     "Events",
     "MailboxGrew",
     "Neighbour",
+    "RestartDelayed",
     "RestartLimitReached",
     "ThreadLimitNear",
     "UnknownMessage",
@@ -224,6 +226,45 @@ class RestartLimitReached(Event):
     def __str__(self) -> str:
         limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
         return f"{self.path} gives up: reached the restart limit of {limit} with child {self.child} ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartDelayed(Event):
+    """A child with a back-off ended, or did not start again: its supervisor waits before the next attempt."""
+
+    seconds: float
+    """How long."""
+    reason: Reason
+    """Why the child ended, or did not start."""
+
+    @property
+    def level(self) -> int:
+        """The failure itself has been reported."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        return f"{self.path} is to be started again in {self.seconds:.3g} s ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildGivenUp(Event):
+    """A child passed the limit of its own and stays without a process until somebody starts it; its siblings go on."""
+
+    max_restarts: int
+    """How many restarts it was allowed."""
+    max_seconds: float
+    """Within which time."""
+    reason: Reason
+    """Why it ended last."""
+
+    @property
+    def level(self) -> int:
+        """An error."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
+        return f"{self.path} is given up: it reached its own limit of {limit} ({self.reason}); otpy restart starts it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,16 @@ class Entry:
         return max(0, self.starts - 1)
 
     @property
+    def due(self) -> float | None:
+        """When its restart is due, by the system's clock; None unless it has a back-off and waits."""
+        return None
+
+    @property
+    def given_up(self) -> bool:
+        """Whether a limit of its own was passed, and nobody has started it since."""
+        return False
+
+    @property
     def shutdown(self) -> float:
         """Seconds it gets to end; a brutal kill is -1."""
         own = self.spec.options.shutdown
@@ -62,8 +72,9 @@ class ChildInfo:
     """Its id; of a dynamic child its number."""
     ref: Ref[Any] | None
     """Its process, None when it has none."""
-    state: Literal["running", "restarting", "stopped"]
-    """`restarting` while its restart has failed and is tried again."""
+    state: Literal["running", "restarting", "stopped", "failed"]
+    """`restarting` while its restart is due later, or has failed and is tried again; `failed` when a limit of its own
+    was passed, until it is started by hand."""
     type: Literal["worker", "supervisor"]
     """What it is."""
 
@@ -134,5 +145,12 @@ class ChildTable:
 
 def info_of(ident: str | int, entry: Entry) -> ChildInfo:
     """One child as others see it."""
-    state: Literal["running", "restarting", "stopped"] = "running" if entry.ref is not None else "stopped"
-    return ChildInfo(str(ident), entry.ref, "restarting" if entry.restarting else state, entry.type)
+    return ChildInfo(str(ident), entry.ref, _state(entry), entry.type)
+
+
+def _state(entry: Entry) -> Literal["running", "restarting", "stopped", "failed"]:
+    if entry.restarting:
+        return "restarting"
+    if entry.ref is not None:
+        return "running"
+    return "failed" if entry.given_up else "stopped"

@@ -6,7 +6,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
-from otpy.core.spec import ChildSpec, check_spec, check_specs
+from otpy.actors.gentle import entry_for
+from otpy.core.spec import DEFAULT, ChildSpec, check_spec, check_specs
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.runtime.spawn import actor_class
 
@@ -70,7 +71,9 @@ def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") 
     checked = check_spec(path, spec, auto_shutdown=auto_shutdown)
     start = checked.start
     if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
-        return Entry(checked, start)  # as `check_entry`, for the many
+        return (
+            Entry(checked, start) if checked.options is DEFAULT else entry_for(checked, start)
+        )  # as `check_entry`, for the many
     return check_entry(path, checked, {}, below=True)
 
 
@@ -97,7 +100,7 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
             raise SpecError(where, "a supervisor must hear of each of its children: it cannot have a max_queue")
         if below:
             cls.check_declared(where, spec, names)  # type: ignore[attr-defined]  # all supervisors have it
-    return Entry(spec, cls)
+    return entry_for(spec, cls)
 
 
 SETTINGS = ("auto_shutdown", "children", "max_children", "max_restarts", "max_seconds", "strategy")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.declared import Plan, check_child
 from otpy.actors.flow import Flow, operation, query
+from otpy.actors.gentle import GentleEntry
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
-from otpy.core.reason import Reason, Shutdown, is_clean
+from otpy.core.reason import Reason, is_clean
 from otpy.core.spec import ChildSpec, child
 from otpy.core.strategy import verdict
 from otpy.errors import ChildNotFoundError, MaxChildrenError, OtpyError, SpecError, StartError
@@ -141,32 +142,37 @@ class DynamicSupervisor(Keeper):
         return results
 
     @operation
-    def terminate_child(self, ref: Ref[Any]) -> Flow[None]:
-        """Stop one child and forget it; also ends its restart attempts.
+    def terminate_child(self, ref: Ref[Any] | int) -> Flow[None]:
+        """Stop one child and forget it; also ends its restart attempts. The number in its path does for its ref.
 
         Raises:
             ChildNotFoundError: it is no living child of this supervisor.
 
         Elixir: DynamicSupervisor.terminate_child/2.
         """
-        entry = self._entry_with(ref)
+        ident, entry = self._entry_with(ref)
         entry.restarting = False
         yield from self.stop_entry(entry)
-        self._table.remove(ref.id)
+        self._table.remove(ident)
 
     @operation
-    def restart_child(self, ref: Ref[Any]) -> Flow[Ref[Any] | None]:
+    def restart_child(self, ref: Ref[Any] | int) -> Flow[Ref[Any] | None]:
         """Stop one child and start it again from its spec; not counted as a restart. Elixir has no such verb.
 
+        It may also wait for its restart, or have been given up; the number in its path does for its ref.
+
         Raises:
-            ChildNotFoundError: it is no living child of this supervisor.
-            StartError: it did not start again; it is forgotten.
+            ChildNotFoundError: it is no child of this supervisor.
+            StartError: it did not start again; it is forgotten, unless it had been given up.
         """
-        entry = self._entry_with(ref)
+        ident, entry = self._entry_with(ref)
+        was_given_up = entry.given_up
         yield from self.stop_entry(entry)
-        error = yield from self.start_entry(ref.id, entry)
-        if error is not None or entry.ref is None:
-            self._table.remove(ref.id)
+        error = yield from self.start_entry(ident, entry)
+        if error is not None and was_given_up and isinstance(entry, GentleEntry):
+            entry.give_up()
+        elif entry.ref is None:
+            self._table.remove(ident)
         if error is not None:
             raise error
         return entry.ref
@@ -181,14 +187,18 @@ class DynamicSupervisor(Keeper):
         """How many children of each kind there are. Elixir: DynamicSupervisor.count_children/1."""
         return self._table.counts()
 
-    def _entry_with(self, ref: Ref[Any]) -> Entry:
-        """The child whose process this is, or was, while its restart is being tried. Raises ChildNotFoundError."""
+    def _entry_with(self, ref: Ref[Any] | int) -> tuple[str | int, Entry]:
+        """The child whose process this is, or was, while it is to have another. Raises ChildNotFoundError."""
+        if type(ref) is int:
+            if ref not in self._table.by_id:
+                raise ChildNotFoundError(self._path, ref, "it has ended, or never was")
+            return ref, self._table.by_id[ref]
         if not isinstance(ref, Ref):
             raise ChildNotFoundError(self._path, ref, "a dynamic supervisor knows its children by their refs")
         entry = self._table.by_id.get(ref.id) if ref.parent is self.ref else None
-        if entry is None or (entry.ref is not ref and not entry.restarting):
+        if entry is None or (entry.ref is not ref and not entry.restarting and not entry.given_up):
             raise ChildNotFoundError(self._path, ref.path, "it has ended, or belongs to another supervisor")
-        return entry
+        return ref.id, entry
 
     def _start(self, entry: Entry) -> Flow[Ref[Any] | None]:
         if self.max_children is not None and len(self._table) >= self.max_children:
@@ -219,13 +229,16 @@ class DynamicSupervisor(Keeper):
         if not restarts:
             self._table.remove(ref.id)
             return None
+        if entry.spec.options.backoff is not None:
+            return (yield from self.restart_later(ref, entry, reason))
         return (yield from self.restart(ref.id, entry, reason))
 
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, or give up."""
-        limit = self.admit_restart(ident, reason)
+        own = entry.spec.options.limit
+        limit = self.admit_restart(ident, reason) if own is None else self.admit_own(ident, entry, reason, own)
         if limit is not None:
-            return (yield from self.end_all(Shutdown(limit)))
+            return (yield from self.refuse_restart(ident, entry, limit))
         error = yield from self.start_entry(ident, entry)
         if error is not None:
             self.retry_later(ident, entry, error)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from otpy.actors.children import ChildTable, Entry
 from otpy.actors.declared import check_words
 from otpy.actors.flow import Flow, Wait, deliver_answer
-from otpy.actors.stopping import Stopping
+from otpy.actors.gentle import Gentle
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
 from otpy.core.intensity import Window, admit
-from otpy.core.reason import BadReturn, BadSpec, Reason, RestartLimit
+from otpy.core.reason import BadReturn, BadSpec, Reason, RestartLimit, Shutdown
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Keeper"]
 
 
-class Keeper(Stopping):
+class Keeper(Gentle):
     """The common part of `Supervisor` and `DynamicSupervisor`."""
 
     is_supervisor: ClassVar[bool] = True
@@ -192,16 +192,28 @@ class Keeper(Stopping):
         if allowed:
             return None
         limit = RestartLimit(self._path, str(ident), self.max_restarts, self.max_seconds, reason)
+        self._report_limit(limit)
+        return limit
+
+    def _report_limit(self, limit: RestartLimit) -> None:
         self.system.events.emit(
             RestartLimitReached(
                 path=limit.path,
                 child=limit.child,
                 max_restarts=limit.max_restarts,
                 max_seconds=limit.max_seconds,
-                reason=reason,
+                reason=limit.reason,
             )
         )
-        return limit
+
+    def refuse_restart(self, ident: str | int, entry: Entry, limit: RestartLimit) -> Flow[Stop | None]:
+        """Act on one restart too many: end, or give up a child that has a limit of its own."""
+        own = entry.spec.options.limit
+        if own is not None and own.then == "give_up":
+            return (yield from self.give_up(ident, entry, limit))
+        if own is not None:
+            self._report_limit(limit)
+        return (yield from self.end_all(Shutdown(limit)))
 
     def report_terminated(self, ident: str | int, reason: Reason) -> None:
         """Say that a child ended by itself."""
@@ -210,6 +222,10 @@ class Keeper(Stopping):
     def retry_later(self, ident: str | int, entry: Entry, error: StartError) -> None:
         """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
         self.report_start_failed(ident, error)
+        backoff = entry.spec.options.backoff
+        if backoff is not None:
+            self.pause(ident, entry, backoff, error.reason)
+            return
         entry.restarting = True
         put(self.ref, (deliver_retry, ident, error.reason))
 
@@ -219,10 +235,6 @@ class Keeper(Stopping):
         if entry is None or not entry.restarting:
             return None
         return (yield from self.restart(ident, entry, reason))
-
-    def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
-        """Start a child again, and those its end takes along; or give up."""
-        raise NotImplementedError
 
     # What arrives.
 

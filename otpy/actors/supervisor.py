@@ -9,7 +9,7 @@ from otpy.actors.declared import Plan, check_child, check_children, check_names_
 from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
-from otpy.core.reason import Exit, FailedChild, Reason, Shutdown, is_clean
+from otpy.core.reason import Exit, FailedChild, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor, verdict
 from otpy.core.suggest import did_you_mean
 from otpy.errors import ChildStateError, NameTakenError, OtpyError, SpecError
@@ -233,11 +233,18 @@ class Supervisor(Keeper):
         if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
+        if decided == "restart" and options.backoff is not None:
+            return (yield from self.restart_later(ref, entry, reason))
         if decided == "restart":
             return (yield from self.restart(ref.id, entry, reason))
         if decided == "forget":
             self._table.remove(ref.id)
-        if options.significant and ends_supervisor(self.auto_shutdown, significant_left=self._significant_left()):
+        return (yield from self._after_end(entry))
+
+    def _after_end(self, entry: Entry) -> Flow[Stop | None]:
+        """End, too, when the end of a significant child says so."""
+        is_significant = entry.spec.options.significant
+        if is_significant and ends_supervisor(self.auto_shutdown, significant_left=self._significant_left()):
             return (yield from self.end_all(Shutdown()))
         return None
 
@@ -247,17 +254,33 @@ class Supervisor(Keeper):
 
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, and those its end takes along; or give up. OTP: supervisor:restart/3."""
-        limit = self.admit_restart(ident, reason)
+        own = entry.spec.options.limit
+        limit = self.admit_restart(ident, reason) if own is None else self.admit_own(ident, entry, reason, own)
         if limit is not None:
-            return (yield from self.end_all(Shutdown(limit)))
-        for each, member in (yield from self._stop_group(ident, entry)):
+            return (yield from self.refuse_restart(ident, entry, limit))
+        yield from self._start_group((yield from self.stop_group(ident, entry)))
+        return None
+
+    def _start_group(self, group: Sequence[tuple[str | int, Entry]]) -> Flow[None]:
+        for each, member in group:
             error = yield from self.start_entry(each, member)
             if error is not None:
                 self.retry_later(each, member, error)
-                return None
-        return None
+                return
 
-    def _stop_group(self, ident: str | int, entry: Entry) -> Flow[list[tuple[str | int, Entry]]]:
+    def give_up(self, ident: str | int, entry: Entry, limit: RestartLimit) -> Flow[Stop | None]:
+        """As all supervisors; for a significant child this is its end."""
+        yield from super().give_up(ident, entry, limit)
+        return (yield from self._after_end(entry))
+
+    def go_on_without(self, ident: str | int) -> Flow[None]:
+        """Start those whom the child that was given up has kept waiting."""
+        idents = list(self._table.by_id)
+        group = affected(self.strategy, idents, idents.index(ident))
+        members = [(each, self._table.by_id[each]) for each in group]
+        yield from self._start_group([(each, one) for each, one in members if one.ref is None and not one.given_up])
+
+    def stop_group(self, ident: str | int, entry: Entry) -> Flow[list[tuple[str | int, Entry]]]:
         """Stop whom a restart takes along, the last started first; returns who is to be started, in start order."""
         if self.strategy == "one_for_one":
             return [(ident, entry)]
@@ -265,8 +288,11 @@ class Supervisor(Keeper):
         group = affected(self.strategy, idents, idents.index(ident))
         for other in reversed(group):
             member = self._table.by_id[other]
+            if member.given_up:
+                continue  # whoever starts it does so by hand
             member.restarting = False  # it belongs to this round now
             yield from self.stop_entry(member)
             if member.spec.options.restart == "temporary":
                 self._table.remove(other)
-        return [(each, self._table.by_id[each]) for each in group if each in self._table.by_id]
+        members = [(each, self._table.by_id[each]) for each in group if each in self._table.by_id]
+        return [(each, member) for each, member in members if not member.given_up]

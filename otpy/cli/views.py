@@ -34,6 +34,7 @@ STYLES = {
     "stopping": "yellow",
     "restarting": "yellow",
     "stopped": "dim",
+    "failed": "red",
     "zombie": "red",
 }
 
@@ -159,6 +160,8 @@ def _zombie(record: ActorRecord) -> Line:
 def _notes(record: ActorRecord) -> Iterator[str]:
     if record.type == "supervisor":
         yield counted(record.children, "child")
+    if record.next_start is not None:
+        yield f"starts in {duration(record.next_start)}"
     if record.busy is not None:
         yield f"busy {duration(record.busy)}"
         if record.current:
@@ -182,6 +185,8 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "name", visible(record.name or "none")
     yield "up", f"{duration(record.uptime)}, incarnation {record.number}" if record.number else "no process"
     yield "restarts", str(record.restarts)
+    if record.next_start is not None:
+        yield "next start", f"in {duration(record.next_start)}"
     yield "last exit", visible(record.last_exit or "none", 500)
     yield "queue", counted(record.queue, "message")
     yield "busy", "no" if record.busy is None else f"for {duration(record.busy)}"

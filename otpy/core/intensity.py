@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["Window", "admit"]
+__all__ = ["Limit", "Window", "admit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,24 @@ class Window:
     """As in Elixir; OTP's own default is 1."""
     max_seconds: float = 5.0
     """The window, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Window):
+    """The limit of a single child, in place of its supervisor's: `.opts(limit=otpy.Limit(3, 60.0))`."""
+
+    then: Literal["give_up", "escalate"] = "give_up"
+    """What happens to the one restart too many: the child alone stays without a process until somebody starts it, or
+    the supervisor gives up as for its own limit."""
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if type(self.max_restarts) is not int or self.max_restarts < 0:
+            return f"max_restarts={self.max_restarts!r}: a whole number >= 0"
+        seconds = self.max_seconds
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+            return f"max_seconds={seconds!r}: seconds > 0"
+        return None if self.then in ("give_up", "escalate") else f"then={self.then!r}: 'give_up' or 'escalate'"
 
 
 def admit(window: Window, stamps: tuple[float, ...], now: float) -> tuple[tuple[float, ...], bool]:

@@ -20,7 +20,8 @@ class ActorRecord:
     type: str
     """`worker` or `supervisor`."""
     status: str
-    """`starting`, `idle`, `running`, `suspended`, `stopping`, `zombie`, `restarting` or `stopped`."""
+    """`starting`, `idle`, `running`, `suspended`, `stopping`, `zombie`, `restarting`,
+    `stopped` or `failed`: given up by a limit of its own."""
     place: str
     """`pool` or `thread`."""
     number: int
@@ -53,3 +54,5 @@ class ActorRecord:
     """What it holds through `self.use`."""
     last_exit: str | None
     """Why the previous incarnation ended."""
+    next_start: float | None = None
+    """Seconds until its supervisor makes the next attempt to start it; None unless it has a back-off and waits."""

@@ -19,6 +19,8 @@ from typing import (
     overload,
 )
 
+from otpy.core.backoff import Backoff
+from otpy.core.intensity import Limit
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import SpecError, UnknownOptionError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BRUTAL_KILL",
+    "DEFAULT",
     "INFINITY",
     "ChildSpec",
     "Name",
@@ -87,6 +90,8 @@ class OptionWords(TypedDict, total=False):
     place: Place
     max_queue: int | None
     overflow: Overflow
+    backoff: Backoff | None
+    limit: Limit | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +112,10 @@ class Options:
     """Messages its mailbox holds at most; None means no limit."""
     overflow: Overflow = "drop_new"
     """What a full mailbox does with a message: a dropped one is a dead letter, `raise` tells the sender."""
+    backoff: Backoff | None = None
+    """Pauses before its restarts; None, OTP's way, starts it again at once."""
+    limit: Limit | None = None
+    """A restart limit of its own; None means that its restarts count for its supervisor's."""
 
 
 DEFAULT: Final = Options()
@@ -239,6 +248,7 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
             raise SpecError(where, f"{option}={safe_repr(value)}: {did_you_mean(safe_str(value), words)}")
     _check_times(where, options)
     _check_queue(where, options)
+    _check_gentle(where, options)
     if not isinstance(options.significant, bool):
         raise SpecError(where, f"significant={safe_repr(options.significant)}: True or False")
     if options.significant and (options.restart == "permanent" or auto_shutdown == "never"):
@@ -262,6 +272,18 @@ def _check_queue(where: str, options: Options) -> None:
         raise SpecError(
             where, f"overflow={safe_repr(options.overflow)} without max_queue: without limit it never overflows"
         )
+
+
+def _check_gentle(where: str, options: Options) -> None:
+    for option, kind in (("backoff", Backoff), ("limit", Limit)):
+        value = getattr(options, option)
+        if value is None:
+            continue
+        problem = value.problem() if isinstance(value, kind) else f"{safe_repr(value)}: otpy.{kind.__name__}(…) or None"
+        if problem is not None:
+            raise SpecError(where, f"{option}: {problem}")
+        if options.restart == "temporary":
+            raise SpecError(where, f"{option} with restart='temporary': it is never started again")
 
 
 def _is_number(value: object) -> TypeGuard[float]:

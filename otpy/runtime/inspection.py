@@ -148,6 +148,6 @@ class Inspection:
             raise ChildStateError(path, "no child of a supervisor", "kill it, or stop the whole program")
         if parent.actor_class.names_children:
             return parent, ident
-        if ref is None:
-            raise NoSuchActorError(path, "it has no process")
-        return parent, ref
+        if ref is None and not ident.isdecimal():
+            raise NoSuchActorError(path, "the children of a dynamic supervisor have numbers")
+        return parent, int(ident) if ref is None else ref  # it may wait for its restart, or have been given up

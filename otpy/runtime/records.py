@@ -41,6 +41,14 @@ class ChildEntry(Protocol):
     """Why the process before ended."""
 
     @property
+    def due(self) -> float | None:
+        """When its restart is due, by the system's clock; None unless it waits for it."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether a limit of its own was passed."""
+
+    @property
     def restarts(self) -> int:
         """How often it was started again."""
 
@@ -96,7 +104,7 @@ def child_record(system: System, child: Child) -> ActorRecord:
     if child.ref is not None:
         return record_of(system, child.ref, child.entry)
     assert child.entry is not None  # noqa: S101 - nobody else keeps one without a process
-    return _stopped_record(child.path, child.id, child.entry)
+    return _stopped_record(child.path, child.id, child.entry, system.clock.now())
 
 
 def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) -> ActorRecord:
@@ -154,14 +162,15 @@ def _table_of(ref: Ref[Any]) -> Children | None:
     return None if actor is None else actor.otpy_children()
 
 
-def _stopped_record(path: str, ident: str, entry: ChildEntry) -> ActorRecord:
+def _stopped_record(path: str, ident: str, entry: ChildEntry, now: float) -> ActorRecord:
     """A child without a process."""
+    due = entry.due
     return ActorRecord(
         path=path,
         id=ident,
         kind=str(getattr(entry.spec.start, "__name__", entry.cls.__name__)),
         type="supervisor" if entry.cls.is_supervisor else "worker",
-        status="restarting" if entry.restarting else "stopped",
+        status="restarting" if entry.restarting else "failed" if entry.given_up else "stopped",
         place=entry.spec.options.place or entry.cls.place,
         number=0,
         name=entry.spec.name,
@@ -178,4 +187,5 @@ def _stopped_record(path: str, ident: str, entry: ChildEntry) -> ActorRecord:
         monitors=0,
         resources=(),
         last_exit=str(entry.last_exit) if entry.last_exit is not None else None,
+        next_start=None if due is None else max(0.0, due - now),
     )

@@ -78,7 +78,10 @@ def test_typed_name_of_another_class_is_refused() -> None:
         ("restrat", "did you mean 'restart'?"),
         ("shut_down", "did you mean 'shutdown'?"),
         ("max_restarts", "did you mean"),
-        ("zzz", "known are id, max_queue, name, overflow, place, restart, shutdown, significant, start_timeout"),
+        (
+            "zzz",
+            "known are backoff, id, limit, max_queue, name, overflow, place, restart, shutdown, significant, ",
+        ),
     ],
 )
 def test_unknown_option_is_refused_with_a_guess(option: str, hint: str) -> None:

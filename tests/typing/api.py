@@ -92,6 +92,9 @@ class Shop(otpy.Supervisor):
             otpy.child(poll_feed, "url", every=1.0).opts(restart="transient", shutdown=2.0, start_timeout=10.0),
             otpy.child(follow, "url").opts(restart="temporary"),
             otpy.child(Shop).opts(id="nested", shutdown=otpy.INFINITY),
+            otpy.child(Raw).opts(
+                backoff=otpy.Backoff(first=0.5, most=30.0), limit=otpy.Limit(5, 60.0, then="escalate")
+            ),
             otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
         ]
 
