@@ -136,6 +136,46 @@ def test_a_crash_report_says_who_and_why_and_where(lab: Lab) -> None:
 
 
 @pytest.mark.otp_case(181)
+def test_a_crash_report_says_where_the_actor_stood(lab: Lab) -> None:
+    gate = lab.gate()
+    inner = tree(lab.worker("a").opts(name="cache"), id="inner")
+    started(lab, lab.worker("b"), inner)
+    crashing = lab.refs["a"]
+    crashing.call(Worker.ask_to_do, lambda worker: worker.link(lab.refs["b"]))
+    with Recorder(lab.system, ActorCrashed) as recorder:
+        crashing.cast(Worker.do, gate.wait)
+        gate.reached()
+        crashing.cast(Worker.crash, ValueError("boom"))
+        crashing.tell("one that waits")
+        gate.open()
+        lab.settle()
+    [report] = recorder.of(ActorCrashed)
+    assert (report.path, report.name, report.queue, report.traps_exits) == ("lab/top/inner/a", "cache", 1, True)
+    assert report.ancestors == ("lab/top/inner", "lab/top")
+    assert set(report.links) == {"lab/top/inner", "lab/top/b"}
+    assert report.neighbours == ()
+
+
+@pytest.mark.otp_case(182)
+def test_a_crash_report_names_the_linked_ones_that_die_too(lab: Lab) -> None:
+    """Those that do not trap exits, also through each other; who traps lives on and is none of them."""
+    inner = tree(lab.worker("m", traps=False), id="inner")
+    started(lab, lab.worker("a"), lab.worker("n", traps=False), lab.worker("t"), inner)
+    for one, other in (("a", "n"), ("n", "m"), ("a", "t")):
+        lab.refs[one].call(Worker.ask_to_do, lambda worker, other=other: worker.link(lab.refs[other]))
+    crashing, near, far = lab.refs["a"], lab.refs["n"], lab.refs["m"]
+    with Recorder(lab.system, ActorCrashed) as recorder:
+        crashing.cast(Worker.crash, ValueError("boom"))
+        lab.settle()
+    report = next(event for event in recorder.of(ActorCrashed) if event.path == "lab/top/a")
+    assert {(one.path, one.kind, one.ancestors) for one in report.neighbours} == {
+        ("lab/top/n", "Worker", ("lab/top",)),
+        ("lab/top/inner/m", "Worker", ("lab/top/inner", "lab/top")),
+    }
+    assert (near.reason, far.reason) == (crashing.reason, crashing.reason)
+
+
+@pytest.mark.otp_case(181)
 def test_one_that_is_killed_makes_no_crash_report(lab: Lab) -> None:
     """As in OTP, where a killed process runs no more code: its supervisor's report is the only one."""
     started(lab, lab.worker("a"), lab.worker("n", traps=False))
