@@ -152,9 +152,11 @@ def test_start_child_whose_init_returns_junk_fails(lab: Lab) -> None:
 @pytest.mark.otp_case(165)
 def test_start_child_under_a_taken_name_returns_the_holder(lab: Lab) -> None:
     sup = started(lab, lab.worker("a").opts(name="cache"))
-    with pytest.raises(NameTakenError) as caught:
-        sup.call(SUP.start_child, lab.worker("b").opts(name="cache"))
-    assert caught.value.holder is lab.refs["a"]
+    elsewhere = lab.system.start(lab.worker("e").opts(name="store"))
+    for name, holder in (("cache", lab.refs["a"]), ("store", elsewhere)):
+        with pytest.raises(NameTakenError) as caught:
+            sup.call(SUP.start_child, lab.worker("b").opts(name=name))
+        assert caught.value.holder is holder
     assert states(sup) == {"a": "running"}
 
 

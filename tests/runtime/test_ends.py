@@ -21,6 +21,15 @@ def test_an_actor_that_stops_is_seen_to_end_normal(system: otpy.System) -> None:
     assert monitor.wait().reason == otpy.Normal()
 
 
+@pytest.mark.otp_case(1)
+def test_a_function_that_returns_is_seen_to_end_normal(system: otpy.System) -> None:
+    with Gate() as gate:
+        ref = system.start(gate.wait)
+        gate.reached()
+        monitor = ref.monitor()
+    assert monitor.wait().reason == otpy.Normal()
+
+
 @pytest.mark.otp_case(2)
 def test_an_error_is_the_exit_reason_with_its_traceback(system: otpy.System) -> None:
     def fail(_: Doer) -> None:

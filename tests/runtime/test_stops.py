@@ -155,6 +155,7 @@ def test_a_stop_waits_behind_what_was_sent_before(system: otpy.System) -> None:
 
 
 @pytest.mark.report("B65", "tqwewe/kameo#340")
+@pytest.mark.otp_case(68)
 def test_a_crash_in_terminate_is_the_reason(system: otpy.System) -> None:
     """Semantics 6.5: whoever waits gets the error."""
 
