@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from otpy.cli.pipe import ending_with_its_reader
 from otpy.control.errors import NoSuchSystemError
 from otpy.core.exit_codes import ExitCode
 from otpy.core.text import safe_str, visible
@@ -62,17 +62,21 @@ class LazyGroup(click.Group):
             raise
         return command
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
+        """Read the command line; `--help` prints here."""
+        with ending_with_its_reader():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; what goes wrong becomes a `CommandError`."""
         try:
-            return super().invoke(ctx)
+            with ending_with_its_reader():
+                return super().invoke(ctx)
         except NoSuchSystemError as error:
             raise CommandUsageError(str(error)) from error
         except OtpyError as error:
             raise CommandError(safe_str(error, ERROR_LIMIT)) from error
         except OSError as error:
-            if error.errno == errno.EPIPE:  # `otpy tree | head`: click ends it quietly
-                raise
             raise CommandError(safe_str(error, ERROR_LIMIT)) from error
         except KeyboardInterrupt as error:
             raise CommandError("interrupted") from error

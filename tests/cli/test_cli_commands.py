@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -266,6 +269,27 @@ def test_other_ends_are_one_line_too(raised: BaseException, code: int, text: str
     result = CliRunner().invoke(group, ["fail"])
 
     assert (result.exit_code, result.output) == (code, text)
+
+
+@pytest.mark.parametrize(
+    "words", [["tree"], ["tree", "--json"], ["tree", "--watch"], ["info", "shop/cache"], ["ps"], ["-h"]]
+)
+def test_a_command_whose_reader_has_gone_ends_without_a_word(serve: Serve, directory: Path, words: list[str]) -> None:
+    """`otpy tree | head`: as for a program that SIGPIPE ends."""
+    serve()
+    nobody, output = os.pipe()
+    os.close(nobody)
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "otpy.cli", *words],
+        stdout=output,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OTPY_RUNTIME_DIR": str(directory)},
+        check=False,
+    )
+    os.close(output)
+
+    assert (ended.stderr, ended.returncode) == (b"", ExitCode.UNREAD)
 
 
 def screen(*, terminal: bool) -> Console:
