@@ -143,4 +143,6 @@ def _is_proper_end(entry: Entry, reason: Reason) -> bool:
     """Whether a child that was told to stop, and did not end as told, ended well. OTP: supervisor:shutdown/1."""
     if entry.shutdown < 0:
         return isinstance(reason, Killed)
+    if isinstance(reason, Normal) and entry.cls.stops_by_signal:
+        return True  # a function ends by returning, and may just have done so
     return entry.spec.options.restart != "permanent" and isinstance(reason, Shutdown | Normal)

@@ -11,7 +11,7 @@ import pytest
 
 import otpy
 from otpy.core.reason import Crashed, Exit, Killed, Normal, RestartLimit, Shutdown
-from otpy.events import ActorCrashed, ZombieMade
+from otpy.events import ActorCrashed, ChildUnstopped, ZombieMade
 from otpy.testing.recorder import Recorder
 from support.lab import states, tree
 
@@ -325,3 +325,22 @@ def test_many_functions_of_a_dynamic_supervisor_stop_together(lab: Lab) -> None:
     lab.settle()
     sup.stop(Shutdown())
     assert {ref.reason for ref in refs if isinstance(ref, otpy.Ref)} == {Shutdown()}
+
+
+@both
+def test_one_that_returned_as_it_was_told_to_stop_has_stopped_as_asked(lab: Lab, kind: str) -> None:
+    """To return is its way to stop; OTP wants a permanent child to end with shutdown, which a function cannot say."""
+    gate = lab.gate()
+    sup = started(lab, otpy.child(make(kind, gate.wait)).opts(id="f", restart="permanent"))
+    gate.reached()
+    ended = at(lab, "f").monitor()
+    lab.system.suspend("lab/top")
+    sup.stop(Shutdown(), block=False)
+    gate.open()
+    assert ended.wait().reason == Normal()
+
+    with Recorder(lab.system, ChildUnstopped) as recorder:
+        lab.system.resume("lab/top")
+        lab.settle()
+    assert sup.reason == Shutdown()
+    assert recorder.events == []
