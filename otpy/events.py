@@ -181,12 +181,11 @@ class ChildStartFailed(Event):
 
     @property
     def level(self) -> int:
-        """An error."""
-        return logging.ERROR
+        """As for `ChildTerminated`: a crash of `init` has been reported in full."""
+        return logging.DEBUG if isinstance(self.reason, Crashed | BadReturn) else logging.ERROR
 
     def __str__(self) -> str:
-        details = getattr(self.reason, "traceback", "")
-        return f"{self.path} did not start: {self.reason}" + (f"\n{details}" if details else "")
+        return f"{self.path} did not start: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -345,3 +346,28 @@ def test_child_that_ends_by_itself_while_it_is_terminated_is_no_error(lab: Lab, 
         sup.call(SUP.restart_child, "a")
     lab.settle()
     assert lab.system.alive == 2
+
+
+def test_a_crash_in_init_is_reported_in_full_once(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    """The crash report tells it all; that the child did not start follows from it."""
+    logging.getLogger("otpy").setLevel(logging.NOTSET)
+
+    def fail(_: int) -> None:
+        raise ValueError("no disk")
+
+    with pytest.raises(StartError):
+        lab.system.start(tree(lab.worker("a", at_start=fail)))
+
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [text for text in said if "Traceback" in text] == said[:1]
+    assert said[0].startswith("lab/top/a (Worker) crashed during init: ValueError: no disk")
+    assert [text for text in said if text.startswith("lab/top/a did not start")] == []
+
+
+def test_a_start_that_failed_otherwise_is_one_line_more(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("otpy").setLevel(logging.NOTSET)
+
+    with pytest.raises(StartError):
+        lab.system.start(tree(lab.worker("a", "!")))
+
+    assert "lab/top/a did not start: exit: 'boom'" in [record.getMessage() for record in caplog.records]
