@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shlex
 import sysconfig
@@ -37,6 +38,8 @@ __all__ = ["demo"]
 AGENTS = 8
 CRASH = 0.05
 """A probability: on a few thousand files it shows some hundred crashes, and costs little time."""
+INSTALLED = ("site-packages", "dist-packages")
+"""Folders within Python's own library that hold the libraries of others."""
 PATH_LIMIT = 500
 """Characters shown of a path."""
 
@@ -47,6 +50,8 @@ class Plan:
 
     folder: str
     """Whose files are counted."""
+    without: tuple[str, ...]
+    """Folders in it that are left out."""
     agents: int
     """How many read at once."""
     crash: float
@@ -89,7 +94,9 @@ def demo(
     """
     place = folder or sysconfig.get_path("stdlib")
     drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-    plan = Plan(folder=place, agents=agents, crash=crash, seed=drawn, pause=pause, directory=directory)
+    # What others installed into it may be a hundred times as much, and is not Python's own.
+    without = () if folder else tuple(os.path.join(place, name) for name in INSTALLED)  # noqa: PTH118 - paths are text
+    plan = Plan(folder=place, without=without, agents=agents, crash=crash, seed=drawn, pause=pause, directory=directory)
     report = _with_agents(ctx, plan)
     results, seconds = _with_a_loop(ctx, report)
     comparison = compare(report.results, results)
@@ -108,7 +115,7 @@ def _with_agents(ctx: click.Context, plan: Plan) -> Report:
         with run(CountFiles, scheduler, show.tell, name="demo", control_directory=plan.directory) as system:
             system.events.attach(limits.append, RestartLimitReached)
             click.echo(_heading(plan, system.name))
-            system.ref(SCHEDULER).cast(Scheduler.count, plan.folder)
+            system.ref(SCHEDULER).cast(Scheduler.count, plan.folder, plan.without)
             with show.gauge:
                 system.wait()
     except TreeFailedError as error:

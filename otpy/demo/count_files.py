@@ -46,8 +46,8 @@ class Scheduler(otpy.GenServer):
         self.collector = self.system.ref(COLLECTOR)
 
     @otpy.cast
-    def count(self, folder: str) -> None:
-        found = list(find(folder))
+    def count(self, folder: str, without: tuple[str, ...] = ()) -> None:
+        found = list(find(folder, without))
         self.collector.cast(Collector.listed, found)
         self.shifts.plan(entry for entry in found if isinstance(entry, File))
         self.go_on()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import otpy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 __all__ = ["Count", "File", "Problem", "find", "read"]
 
@@ -75,11 +75,12 @@ class Count:
         )
 
 
-def find(folder: str) -> Iterator[File | Problem]:
+def find(folder: str, without: Collection[str] = ()) -> Iterator[File | Problem]:
     """The regular files below a folder, in order of their names; what cannot be looked at comes as a problem.
 
     A link to a regular file is a file more, as for `Path.is_file`; a broken one is a problem. Links to folders are
-    left out, so no loop of links is ever entered, and so is what is no regular file: pipes, sockets, devices.
+    left out, so no loop of links is ever entered, and so is what is no regular file: pipes, sockets, devices. The
+    folders whose paths are in `without` are not entered.
     """
     folders = [folder]  # a list, not recursion: folders may be nested deeper than Python's stack
     while folders:
@@ -91,7 +92,7 @@ def find(folder: str) -> Iterator[File | Problem]:
         except OSError as error:
             yield _problem(here, error)
             continue
-        below = [entry.path for entry in found if _is_folder(entry)]
+        below = [entry.path for entry in found if entry.path not in without and _is_folder(entry)]
         for entry in found:
             if (file := _look_at(entry)) is not None:
                 yield file

@@ -196,7 +196,13 @@ def test_ctrl_c_stops_the_tree_cleanly(folder: Path, directory: Path) -> None:
 
 def test_the_default_folder_is_pythons_own_library(otpy: Otpy, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(sysconfig, "get_path", {"stdlib": str(folder)}.__getitem__)
-    assert otpy("demo").stdout.startswith(f"8 agents read {folder}\n")
+    (folder / "site-packages" / "others").mkdir(parents=True)
+    (folder / "site-packages" / "others" / "large.txt").touch()
+
+    said = otpy("demo").stdout
+
+    assert said.startswith(f"8 agents read {folder}\n")
+    assert rows(said)[0].startswith("10 ")
 
 
 @pytest.mark.parametrize(

@@ -185,3 +185,13 @@ def test_what_the_caller_raises_between_two_chunks_passes(tmp_path: Path) -> Non
 
     with pytest.raises(ZeroDivisionError):
         read(listed(tmp_path / "f"), each_chunk=crash)
+
+
+def test_folders_that_are_left_out_are_not_entered(tmp_path: Path) -> None:
+    for name in ("in", "out", "in/out"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+
+    found = [entry.path for entry in find(str(tmp_path), without={str(tmp_path / "out")})]
+
+    assert found == [str(tmp_path / "in/file"), str(tmp_path / "in/out/file")]
