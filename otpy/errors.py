@@ -31,7 +31,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.core.reason import NoProc
-from otpy.core.text import safe_repr, visible_lines
+from otpy.core.text import safe_repr, shorten, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -241,7 +241,7 @@ class NoSuchActorError(OtpyError, LookupError):
 
     def __init__(self, path: str, hint: str = "") -> None:
         """Name the path and, where known, what is there instead."""
-        super().__init__(f"no actor {path!r}" + (f": {hint}" if hint else ""))
+        super().__init__(f"no actor {shorten(path)!r}" + (f": {hint}" if hint else ""))
         self.path = path
 
 

@@ -11,9 +11,10 @@ from otpy.actors.gentle import GentleEntry
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
 from otpy.core.reason import Reason, is_clean
-from otpy.core.spec import ChildSpec, child
+from otpy.core.spec import ChildSpec, child, refuse_options
 from otpy.core.strategy import verdict
-from otpy.errors import ChildNotFoundError, MaxChildrenError, OtpyError, SpecError, StartError
+from otpy.core.suggest import did_you_mean
+from otpy.errors import ChildNotFoundError, MaxChildrenError, OtpyError, SpecError, StartError, UnknownOptionError
 from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from otpy.core.strategy import Strategy
 
 __all__ = ["DynamicSupervisor", "dynamic"]
+
+OPTIONS = ("max_children", "max_restarts", "max_seconds")
 
 
 class DynamicSupervisor(Keeper):
@@ -271,7 +274,14 @@ def dynamic(
         max_restarts: restarts it bears within `max_seconds`.
         max_seconds: the window, in seconds.
         **kwargs: keyword arguments of each start.
+
+    Raises:
+        UnknownOptionError: a keyword is no option, and what is started, if anything, takes no such argument.
+        SpecError: as `otpy.child`.
     """
+    if start is None and kwargs:
+        word = next(iter(kwargs))
+        raise UnknownOptionError("dynamic", word, did_you_mean(word, OPTIONS))
     template = None if start is None else _template(start, args, kwargs)
     options = {"max_children": max_children, "max_restarts": max_restarts, "max_seconds": max_seconds}
     ident = "dynamic" if template is None else f"{template.id}-supervisor"
@@ -279,6 +289,9 @@ def dynamic(
 
 
 def _template(start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ChildSpec:
+    if kwargs:
+        inner, ident = (start.start, start.id) if isinstance(start, ChildSpec) else (start, child(start).id)
+        refuse_options(f"{ident}-supervisor", inner, kwargs, own_options=OPTIONS)
     if isinstance(start, ChildSpec):
         return ChildSpec(start.id, start.start, (*start.args, *args), start.kwargs | kwargs, start.name, start.options)
     return child(start, *args, **kwargs)

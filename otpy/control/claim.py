@@ -29,7 +29,7 @@ from otpy.control.forks import after_fork, forget
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NameClaim", "claim_name", "free_name", "holder_pid", "listed_names", "socket_file"]
+__all__ = ["NameClaim", "claim_name", "free_name", "holder_pid", "is_alive_in", "listed_names", "socket_file"]
 
 MAX_NAME_BYTES = 64
 """A name's length as a file name, so that a socket path through a directory's descriptor always fits."""
@@ -76,7 +76,7 @@ def free_name(name: str, directory: Path | None = None) -> str:
     folder = default_directory() if directory is None else directory
     examine_directory(folder)
     places = [folder] if directory is not None else search()
-    free = (each for each in _candidates(name) if not any(_is_alive_in(place, each) for place in places))
+    free = (each for each in _candidates(name) if not any(is_alive_in(place, each) for place in places))
     return next(free)
 
 
@@ -99,6 +99,15 @@ def holder_pid(directory: int, name: str) -> int | None:
             return int(file.read(32))
     except (OSError, ValueError):
         return None
+
+
+def is_alive_in(place: Path, name: str) -> bool:
+    """Whether a program of this name runs, by its socket in this directory; a stale one takes no connection."""
+    try:
+        with opened_directory(place) as descriptor:
+            return _answers(socket_address(place, descriptor, socket_file(name)))
+    except DirectoryError:
+        return False
 
 
 class NameClaim:
@@ -175,7 +184,7 @@ def _lock_file(name: str) -> str:
 
 def _first_free(name: str, folder: Path, directory: int, elsewhere: list[Path]) -> tuple[str, int]:
     for candidate in _candidates(name):
-        if not any(_is_alive_in(place, candidate) for place in elsewhere):
+        if not any(is_alive_in(place, candidate) for place in elsewhere):
             lock = _take(folder, directory, candidate)
             if lock is not None:
                 return candidate, lock
@@ -220,14 +229,6 @@ def _is_still_there(lock: int, directory: int, name: str) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(named, os.fstat(lock))
-
-
-def _is_alive_in(place: Path, name: str) -> bool:
-    try:
-        with opened_directory(place) as descriptor:
-            return _answers(socket_address(place, descriptor, socket_file(name)))
-    except DirectoryError:
-        return False
 
 
 def _answers(address: str) -> bool:

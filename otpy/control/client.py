@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
-from otpy.control.claim import holder_pid, listed_names, socket_file
+from otpy.control.claim import holder_pid, is_alive_in, listed_names, socket_file
 from otpy.control.directory import opened_directory, search, socket_address
 from otpy.control.errors import (
     ControlError,
@@ -87,14 +87,14 @@ def connect_to(name: str, directory: Path | None = None, *, hello_time: float = 
     """As `connect`, to the program of this name.
 
     Raises:
-        NoSuchSystemError: no such program runs; the message names the sockets there are.
+        NoSuchSystemError: no such program runs; the message names those that do.
     """
     endpoints = listed(directory)
     for endpoint in endpoints:
         if endpoint.name == name:
             with suppress(NoSuchSystemError):
                 return connect(endpoint, hello_time=hello_time)
-    raise _not_running(name, [endpoint.name for endpoint in endpoints if endpoint.name != name])
+    raise _not_running(name, [one.name for one in endpoints if is_alive_in(one.directory, one.name)])
 
 
 def connect(endpoint: Endpoint, *, hello_time: float = HELLO_TIME) -> Client:

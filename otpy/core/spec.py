@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, field, fields, replace
 from typing import (
@@ -21,7 +22,7 @@ from typing import (
 
 from otpy.core.backoff import Backoff
 from otpy.core.intensity import Limit
-from otpy.core.suggest import did_you_mean
+from otpy.core.suggest import did_you_mean, nearest
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import SpecError, UnknownOptionError
 
@@ -41,6 +42,7 @@ __all__ = [
     "check_specs",
     "child",
     "name",
+    "refuse_options",
 ]
 
 P = ParamSpec("P")
@@ -74,7 +76,13 @@ class Name(Generic[A]):
 
 
 def name(cls: type[A], text: str) -> Name[A]:
-    """Make a typed name for `.opts(name=…)` and `system.ref(…)`."""
+    """Make a typed name for `.opts(name=…)` and `system.ref(…)`.
+
+    Raises:
+        SpecError: the name is no text, or empty.
+    """
+    if not isinstance(text, str) or not text:
+        raise SpecError("name", f"expected a text after the class, got {safe_repr(text)}; write otpy.name(Class, text)")
     return Name(text, cls)
 
 
@@ -119,6 +127,8 @@ class Options:
 
 
 DEFAULT: Final = Options()
+NEAR: Final = 0.8
+"""How near a keyword must be to an option's name, as difflib tells, to be taken for it: one letter or two."""
 KNOWN: Final = frozenset({"id", "name", *(f.name for f in fields(Options))})
 
 
@@ -180,9 +190,47 @@ def child(start: Callable[..., Any], /, *args: Any, **kwargs: Any) -> ChildSpec:
     """Declare a child: an actor class with its `init` arguments, or any function with its own.
 
     Its id is the class's or function's name; set another with `.opts(id=…)` when one stands twice in a tree.
+
+    Raises:
+        SpecError: a keyword is an option, or nearly, and `init` takes no such argument.
     """
     own = str(getattr(start, "__name__", None) or type(start).__name__)
+    if kwargs:
+        refuse_options(own, start, kwargs, own_options=())
     return ChildSpec(own, start, args, kwargs or _NO_KWARGS)
+
+
+def refuse_options(ident: str, start: Callable[..., Any], kwargs: Iterable[str], *, own_options: Iterable[str]) -> None:
+    """Refuse a keyword for `start` that it does not take and that is nearly an option's name.
+
+    Args:
+        ident: of whom it was given for.
+        start: an actor class or a function.
+        kwargs: the keywords for it.
+        own_options: options that stand among them; all others go into `.opts(…)`.
+
+    Raises:
+        UnknownOptionError: one of `own_options` was meant.
+        SpecError: an option of every child was meant.
+    """
+    own = tuple(own_options)
+    for word in kwargs:
+        near = nearest(word, (*own, *KNOWN), cutoff=NEAR)
+        if near is None or _takes(start, word):
+            continue
+        if near in own:
+            raise UnknownOptionError(ident, word, f"did you mean {near!r}?")
+        raise SpecError(ident, f"it takes no argument {word!r}; options go into .opts({near}=…)")
+
+
+def _takes(start: Callable[..., Any], word: str) -> bool:
+    """Whether a class's `init`, or a function, may be called with this keyword; also when that cannot be known."""
+    called = getattr(start, "init", None) if isinstance(start, type) else start
+    try:
+        parameters = inspect.signature(called or start).parameters
+    except (TypeError, ValueError):
+        return True
+    return word in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
 
 
 def check_specs(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
+from otpy.core.text import safe_repr
 from otpy.errors import (
     ActorExit,
     CallError,
@@ -15,6 +15,7 @@ from otpy.errors import (
     DeadlockError,
     MailboxFullError,
     NoProcError,
+    SpecError,
 )
 from otpy.runtime.mailbox import bury, open_mailbox, request_word, send
 from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
@@ -232,12 +233,20 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
 
 def time_limit(seconds: float | None) -> float | None:
     """The time for a call as a lock takes it; None, and infinity, wait for ever."""
-    if seconds is None or seconds >= LONGEST:
+    if seconds is None:
         return None
-    if math.isnan(seconds):
-        text = f"a time is a number of seconds, got {seconds!r}"
-        raise ValueError(text)
-    return seconds
+    kind = type(seconds)
+    if (kind is float or kind is int) and seconds >= 0:
+        return None if seconds >= LONGEST else seconds
+    return _odd_time(seconds)
+
+
+def _odd_time(seconds: float) -> float | None:
+    """The same, for what may be no time at all. Raises SpecError."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:  # nan is not, either
+        wanted = "a time is a number of seconds, 0 or more, or None for no limit"
+        raise SpecError("within", f"{wanted}; got {safe_repr(seconds)}")
+    return time_limit(float(seconds))
 
 
 def _virtual_deadline(caller: Caller, timeout: float | None) -> Timer | None:

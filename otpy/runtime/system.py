@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from otpy.core.masking import veil
 from otpy.core.reason import Exit, Reason, Shutdown
 from otpy.core.spec import ChildSpec, Name, check_spec, child
-from otpy.core.suggest import did_you_mean
-from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, StartError
+from otpy.core.text import safe_repr
+from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
+from otpy.runtime.hints import hint_for_path
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
@@ -78,7 +79,13 @@ class System(Inspection):
         max_zombies: int = MAX_ZOMBIES,
         redact: Show | None = None,
     ) -> None:
-        """Make a system in which nothing runs; no thread starts before the first actor does."""
+        """Make a system in which nothing runs; no thread starts before the first actor does.
+
+        Raises:
+            SpecError: the name is no text, is empty, or has a `/` in it.
+        """
+        if not isinstance(name, str) or not name or "/" in name:
+            raise SpecError("System", f"name={safe_repr(name)}: a text without '/', for paths begin with it")
         self.name = name
         self.clock: Clock = clock or MonotonicClock()
         self.is_virtual = self.clock.is_virtual
@@ -313,7 +320,7 @@ class System(Inspection):
 
     def missing(self, path: str) -> NoSuchActorError:
         """The error for a path that leads nowhere, with a guess what was meant."""
-        return NoSuchActorError(path, did_you_mean(path, [self.name, *self.names]))
+        return NoSuchActorError(path, hint_for_path(self, path))
 
 
 def _free_id(wanted: str, taken: dict[str, Any]) -> str:

@@ -120,6 +120,18 @@ def test_a_misspelt_name_is_answered_with_the_nearest(serve: Serve, directory: P
         connect_to("shpo", directory)
 
 
+def test_dead_programs_are_not_named_among_those_that_run(serve: Serve, directory: Path) -> None:
+    stale = claim_name("shopping", directory)
+    stale.listen().close()
+    serve()
+
+    with pytest.raises(NoSuchSystemError, match=r"no program 'shoppin' runs: did you mean 'shop'\?"):
+        connect_to("shoppin", directory)
+    with pytest.raises(NoSuchSystemError, match=r"no program 'x' runs: known are shop$"):
+        connect_to("x", directory)
+    stale.release()
+
+
 @pytest.mark.report("D121", "thespianpy/Thespian#69")
 def test_a_stale_socket_is_no_program(directory: Path) -> None:
     claim = claim_name("shop", directory)

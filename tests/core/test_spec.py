@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from otpy.core.spec import ChildSpec, Options, check_spec, check_specs
 from otpy.errors import SpecError, UnknownOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Cache(otpy.GenServer):
@@ -179,3 +182,57 @@ def test_children_must_return_a_list(found: object) -> None:
 
 def test_tuple_of_specs_is_as_good_as_a_list() -> None:
     assert check_specs("shop", (otpy.child(Cache),)) == [otpy.child(Cache)]
+
+
+@pytest.mark.parametrize("text", ["", 3, None, b"cache", Cache])
+def test_a_typed_name_is_a_text(text: Any) -> None:
+    with pytest.raises(SpecError, match=r"name: expected a text after the class, got .+; write otpy\.name\("):
+        otpy.name(Cache, text)
+
+
+def feed(url: str, *, max_restart: int = 1) -> None: ...
+
+
+def feed_with(**options: object) -> None: ...
+
+
+CHILDREN_OPTION = "did you mean 'max_children'?"
+IN_OPTS = "it takes no argument 'restart'; options go into .opts(restart=…)"
+
+
+@pytest.mark.parametrize(
+    ("declare", "text"),
+    [
+        (lambda: otpy.dynamic(Cache, max_childs=1), f"Cache-supervisor: no option 'max_childs': {CHILDREN_OPTION}"),
+        (lambda: otpy.dynamic(max_childs=1), f"dynamic: no option 'max_childs': {CHILDREN_OPTION}"),
+        (lambda: otpy.dynamic(x=1), "dynamic: no option 'x': known are max_children, max_restarts, max_seconds"),
+        (
+            lambda: otpy.dynamic(otpy.child(feed), max_childs=1),
+            f"feed-supervisor: no option 'max_childs': {CHILDREN_OPTION}",
+        ),
+        (lambda: otpy.dynamic(Cache, restart="x"), f"Cache-supervisor: {IN_OPTS}"),
+        (lambda: otpy.child(Cache, 1, restart="temporary"), f"Cache: {IN_OPTS}"),
+        (lambda: otpy.child(feed, "u", restart=3.0), f"feed: {IN_OPTS}"),
+    ],
+)
+def test_an_option_among_the_arguments_is_refused(declare: Callable[[], object], text: str) -> None:
+    """It went to the `init` of what is started, where nobody looked for it before the first start."""
+    with pytest.raises(SpecError) as caught:
+        declare()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: otpy.child(feed, "u", max_restart=2),
+        lambda: otpy.dynamic(feed, max_restart=2),
+        lambda: otpy.dynamic(feed_with, max_childs=2),
+        lambda: otpy.dynamic(Cache, sise=2),
+    ],
+)
+def test_an_argument_of_its_own_may_be_called_nearly_as_an_option(declare: Callable[[], otpy.ChildSpec]) -> None:
+    spec = declare()
+    template = spec.args[0] if spec.start is otpy.DynamicSupervisor else spec
+    assert isinstance(template, otpy.ChildSpec)
+    assert len(template.kwargs) == 1

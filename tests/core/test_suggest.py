@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otpy.core.suggest import did_you_mean
+from otpy.core.suggest import did_you_mean, nearest
 
 
 def test_names_the_nearest_word() -> None:
@@ -11,3 +11,11 @@ def test_names_the_nearest_word() -> None:
 
 def test_lists_all_words_when_none_is_near() -> None:
     assert did_you_mean("x", ["b", "a"]) == "known are a, b"
+
+
+def test_of_very_many_words_the_first_are_listed() -> None:
+    assert did_you_mean("x", [f"{number:03}" for number in range(500)]).endswith("018, 019 and 480 more")
+
+
+def test_a_word_beyond_all_measure_is_compared_by_its_head() -> None:
+    assert nearest("n" * 60_000, ["n" * 200]) == "n" * 200

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import weakref
+from typing import Any
 
 import pytest
 
 import otpy
-from otpy.errors import NoProcError
+from otpy.errors import NoProcError, SpecError
 from otpy.testing import Gate
 from support.doer import BOOM, Doer, flush
 
@@ -187,3 +189,9 @@ def test_waiting_for_rest_says_who_does_not_rest(system: otpy.System) -> None:
     with pytest.raises(TimeoutError, match=r"not idle after 0\.01 s(.|\n)*hold\.wait"):
         system.wait_idle(timeout=0.01)
     hold.set()
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "/", None, 3, b"shop"])
+def test_a_name_that_no_path_can_begin_with_is_refused(name: Any) -> None:
+    with pytest.raises(SpecError, match=rf"System: name={re.escape(repr(name))}: a text without '/'"):
+        otpy.System(name)
