@@ -14,7 +14,7 @@ from otpy.events import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
-from otpy.runtime.mailbox import tick
+from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.ref import Ref, deliver_info
@@ -120,13 +120,15 @@ class Actor(PykkaActor):
     def send_interval(self, period: float, message: object) -> Timer:
         """Have `handle_info(message)` run every `period` seconds; late ones are left out, not made up for.
 
-        OTP: timer:send_interval/2.
+        While one waits in the mailbox, because the actor is busy, no other is put beside it.
+
+        OTP: timer:send_interval/2, whose messages pile up.
         """
         if not 0 < period < math.inf:
             text = f"an interval is longer than 0 seconds, got {period!r}"
             raise ValueError(text)
         ref = self._living()
-        return ref.system.timers.every(period, tick, ref, (deliver_info, message), owner=ref.extras().timers)
+        return ref.system.timers.every(period, Interval(ref, message).tick, owner=ref.extras().timers)
 
     def cancel_timer(self, timer: Timer) -> bool:
         """Cancel a timer; False when it has fired: then its message may be in the mailbox."""

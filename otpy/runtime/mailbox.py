@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundedBox",
+    "Interval",
     "bury",
     "describe",
     "open_mailbox",
@@ -78,12 +79,40 @@ def put(ref: Ref[Any], message: Message) -> None:
         bury(ref)
 
 
-def tick(ref: Ref[Any], message: Message) -> None:
+def tick(ref: Ref[Any], message: tuple[Any, ...]) -> None:
     """Put a message for a timer, who has nobody to tell that a bounded mailbox refused it."""
     try:
         put(ref, message)
     except MailboxFullError:
         _dead_letter(ref, message, "its mailbox is full")
+
+
+class Interval:
+    """What a timer does again and again for one actor: one tick at a time stands in its mailbox.
+
+    An actor that was busy for a second would otherwise find all it has missed, and one that is stuck would grow without
+    end. OTP: timer:send_interval/2 does let them pile up.
+    """
+
+    __slots__ = ("_message", "_ref", "is_waiting")
+
+    def __init__(self, ref: Ref[Any], message: object) -> None:
+        """Send the message to that actor at each tick."""
+        self._ref = ref
+        self._message = message
+        self.is_waiting = False
+
+    def tick(self) -> None:
+        """Put the message, unless the one before still waits."""
+        if not self.is_waiting:
+            self.is_waiting = True  # before the actor can have it
+            tick(self._ref, (deliver_tick, self._message, self))
+
+
+def deliver_tick(actor: Any, message: object, interval: Interval) -> object:  # Any: actors are on a higher floor
+    """Hand over the message of an interval, whose next one may come from here on."""
+    interval.is_waiting = False
+    return actor.on_info(message)
 
 
 def ready(ref: Ref[Any]) -> bool:
@@ -200,7 +229,7 @@ class BoundedBox(deque["Message"]):
         return shed
 
 
-_SHEDDABLE = ("", "info", "request")
+_SHEDDABLE = ("", "info", "request", "tick")
 """What users send. Exit signals, `Down` and the runtime's other messages are no load that anybody could shed."""
 
 
@@ -232,7 +261,9 @@ def with_keywords(actor: object, function: Callable[..., Any], args: tuple[Any, 
     return function(actor, *args, **kwargs)
 
 
-def _dead_letter(ref: Ref[Any], message: Message, why: str) -> None:
+def _dead_letter(ref: Ref[Any], message: tuple[Any, ...], why: str) -> None:
+    if message[0] is deliver_tick:
+        message[2].is_waiting = False  # it gave way to others
     events = ref.system.events
     if events.wants(DeadLetter, logging.DEBUG):
         events.emit(DeadLetter(path=ref.path, message=describe(message, ref.system.show), why=why))
@@ -260,6 +291,7 @@ def describe(message: object, show: Show = hide) -> str:
         return f"call {message.request}" if hasattr(message, "request") else "?"
     word = _own_word(message)
     if word:
+        word = "info" if word == "tick" else word  # to its actor it is a message like any other
         return f"{word} {safe_repr(message[1], name='message', show=show) if len(message) > 1 else ''}".strip()
     function = message[1] if message[0] is with_keywords else message[0]
     return f"cast {getattr(function, '__name__', '?')}"

@@ -81,8 +81,14 @@ def test_timers_end_with_their_incarnation(timed: otpy.System, clock: VirtualClo
     timed.start(Tree)
     old = timed.whereis("it")
     assert old is not None
-    old.tell("leftover")
-    {"kill": old.kill, "crash": lambda: old.exit(BOOM), "stop": old.stop}[end]()
+    with Gate() as gate:
+        old.cast(Doer.run, lambda _: gate.wait())
+        gate.reached()
+        clock.advance(0.015)
+        old.tell("leftover")
+        assert len(old.mailbox or ()) == 2
+        {"kill": old.kill, "crash": lambda: old.exit(BOOM), "stop": lambda: old.stop(block=False)}[end]()
+    timed.wait_idle()
     clock.advance(0.05)
     new = timed.whereis("it")
     assert new is not None
@@ -125,6 +131,31 @@ def test_a_late_interval_leaves_out_what_it_missed() -> None:
         while timers.fire_due():
             pass
     assert len(ticks) == 52
+
+
+@pytest.mark.report("C94", "pathosDev/actor-ts#921")
+@pytest.mark.parametrize("how", ["busy", "asleep", "suspended"])
+def test_an_actor_that_stalls_finds_one_tick_and_not_a_hundred(
+    timed: otpy.System, clock: VirtualClock, how: str
+) -> None:
+    """An interval of 10 ms, and a second in which its actor does not look into its mailbox."""
+    ref = timed.start(Doer, deed=lambda self: self.send_interval(0.01, "tick") and None)
+    with Gate() as gate:
+        if how == "suspended":
+            timed.suspend(ref.path)
+        else:
+            ref.cast(Doer.run, lambda _: gate.wait() if how == "busy" else otpy.sleep(1.0))
+        timed.wait_idle()
+        clock.advance(0.9999)
+        assert len(ref.mailbox or ()) == 1
+    if how == "suspended":
+        timed.resume(ref.path)
+    timed.wait_idle()
+    clock.advance(0.0151)
+    assert 2 <= len(flush(ref)) <= 3  # the one that waited, and those that came since
+    before = len(flush(ref))
+    clock.advance(0.1)
+    assert len(flush(ref)) - before == 10
 
 
 @pytest.mark.report("B62", "jodal/pykka#95", "jodal/pykka#102")
@@ -238,8 +269,12 @@ def test_a_full_mailbox_refuses_a_tick_quietly(timed: otpy.System, clock: Virtua
     with Recorder(timed, DeadLetter) as letters, Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait())
         gate.reached()
+        ref.tell("fills it")
         clock.advance(3.0)
-        assert len(letters.events) == 2
+        assert [letter.message for letter in letters.of(DeadLetter)] == ["info 'tick'"] * 3
+    timed.wait_idle()
+    clock.advance(2.0)
+    assert flush(ref) == ["fills it", "tick", "tick"]  # it goes on
 
 
 @pytest.mark.report("C85", "apache/pekko#3265")
