@@ -225,7 +225,9 @@ class DynamicSupervisor(Keeper):
         if entry is None:
             return None
         entry.ref, entry.last_exit = None, reason
-        restarts = verdict(entry.spec.options.restart, reason) == "restart"
+        decided = verdict(entry.spec.options.restart, reason)
+        restarts = decided == "restart"
+        self.system.history.ended(ref, reason, decided if restarts else "forget")
         if restarts or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
@@ -239,7 +241,7 @@ class DynamicSupervisor(Keeper):
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, or give up."""
         own = entry.spec.options.limit
-        limit = self.admit_restart(ident, reason) if own is None else self.admit_own(ident, entry, reason, own)
+        limit = self.admit_restart(ident, entry, reason) if own is None else self.admit_own(ident, entry, reason, own)
         if limit is not None:
             return (yield from self.refuse_restart(ident, entry, limit))
         error = yield from self.start_entry(ident, entry)

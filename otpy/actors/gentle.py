@@ -124,6 +124,7 @@ class Gentle(Stopping):
         # A timer of this incarnation: it dies with the supervisor.
         message = (deliver_attempt, ident, pause)
         pause.timer = system.timers.after(seconds, tick, ref, message, owner=ref.extras().timers)
+        system.history.decide(ref, ident, "waits", f"{seconds:.3g} s")
         system.events.emit(RestartDelayed(path=f"{self._path}/{ident}", seconds=seconds, reason=reason))
 
     def attempt(self, ident: str | int, pause: Pause) -> Flow[Stop | None]:
@@ -138,6 +139,9 @@ class Gentle(Stopping):
         """Count one restart in the child's own window; returns the limit when it is one too many."""
         assert isinstance(entry, GentleEntry)  # noqa: S101 - it has a limit
         entry.stamps, allowed = admit(own, entry.stamps, self.system.clock.now())
+        decided = self.system.history.decide(self.ref, ident, "restart" if allowed else "gave up")
+        decided.restarts(entry.starts, len(entry.stamps), own.max_restarts, own.max_seconds)
+        decided.detail = None if allowed or own.then != "give_up" else "child"
         return None if allowed else RestartLimit(self._path, str(ident), own.max_restarts, own.max_seconds, reason)
 
     def give_up(self, ident: str | int, entry: Entry, limit: RestartLimit) -> Flow[Stop | None]:

@@ -185,10 +185,12 @@ class Keeper(Gentle):
 
     # Restarting.
 
-    def admit_restart(self, ident: str | int, reason: Reason) -> RestartLimit | None:
+    def admit_restart(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
         """Count one restart; returns the limit when it is one too many."""
         window = Window(self.max_restarts, self.max_seconds)
         self._stamps, allowed = admit(window, self._stamps, self.system.clock.now())
+        decided = self.system.history.decide(self._me, ident, "restart" if allowed else "gave up")
+        decided.restarts(entry.starts, len(self._stamps), self.max_restarts, self.max_seconds)
         if allowed:
             return None
         limit = RestartLimit(self._path, str(ident), self.max_restarts, self.max_seconds, reason)
@@ -222,6 +224,7 @@ class Keeper(Gentle):
     def retry_later(self, ident: str | int, entry: Entry, error: StartError) -> None:
         """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
         self.report_start_failed(ident, error)
+        self.system.history.decide(self._me, ident, "restart failed", str(error.reason))
         backoff = entry.spec.options.backoff
         if backoff is not None:
             self.pause(ident, entry, backoff, error.reason)

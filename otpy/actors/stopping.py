@@ -68,7 +68,7 @@ class Stopping(Flowing):
             drop_link(me, ref)  # after it was published as waited for: a kill finds it there, or still linked
             exit_signal(ref, me, Shutdown())
         if seconds <= 0:
-            kill(ref)
+            kill(ref, me)
         if ref.reason is None:  # looked at once: it may end at any moment
             return False
         wait.left.pop(ref, None)
@@ -136,7 +136,7 @@ def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
 
 def _kill_all(refs: Iterable[Ref[Any]]) -> None:
     for ref in refs:
-        kill(ref)
+        kill(ref, ref.parent)
 
 
 def _is_proper_end(entry: Entry, reason: Reason) -> bool:

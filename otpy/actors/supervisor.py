@@ -14,6 +14,7 @@ from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor
 from otpy.core.suggest import did_you_mean
 from otpy.errors import ChildStateError, NameTakenError, OtpyError, SpecError
 from otpy.runtime.birth import PENDING, fail_start, started
+from otpy.runtime.history import MAX_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,6 +231,7 @@ class Supervisor(Keeper):
         entry.ref, entry.last_exit = None, reason
         options = entry.spec.options
         decided = verdict(options.restart, reason)
+        self.system.history.ended(ref, reason, decided)
         if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
@@ -245,6 +247,7 @@ class Supervisor(Keeper):
         """End, too, when the end of a significant child says so."""
         is_significant = entry.spec.options.significant
         if is_significant and ends_supervisor(self.auto_shutdown, significant_left=self._significant_left()):
+            self.system.history.decide(self._me, entry.spec.id, "ended itself", self.auto_shutdown)
             return (yield from self.end_all(Shutdown()))
         return None
 
@@ -255,7 +258,7 @@ class Supervisor(Keeper):
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, and those its end takes along; or give up. OTP: supervisor:restart/3."""
         own = entry.spec.options.limit
-        limit = self.admit_restart(ident, reason) if own is None else self.admit_own(ident, entry, reason, own)
+        limit = self.admit_restart(ident, entry, reason) if own is None else self.admit_own(ident, entry, reason, own)
         if limit is not None:
             return (yield from self.refuse_restart(ident, entry, limit))
         yield from self._start_group((yield from self.stop_group(ident, entry)))
@@ -280,12 +283,20 @@ class Supervisor(Keeper):
         members = [(each, self._table.by_id[each]) for each in group]
         yield from self._start_group([(each, one) for each, one in members if one.ref is None and not one.given_up])
 
+    def _note_others(self, ident: str | int, others: Sequence[str | int]) -> None:
+        """Have it remembered whom an exit takes along."""
+        if others:
+            decided = self.system.history.decide(self._me, ident, "stopped others", self.strategy)
+            decided.others = tuple([f"{self._path}/{other}" for other in others[:MAX_NAMES]])
+            decided.others_count = len(others)
+
     def stop_group(self, ident: str | int, entry: Entry) -> Flow[list[tuple[str | int, Entry]]]:
         """Stop whom a restart takes along, the last started first; returns who is to be started, in start order."""
         if self.strategy == "one_for_one":
             return [(ident, entry)]
         idents = list(self._table.by_id)
         group = affected(self.strategy, idents, idents.index(ident))
+        self._note_others(ident, [other for other in reversed(group) if self._table.by_id[other].ref is not None])
         for other in reversed(group):
             member = self._table.by_id[other]
             if member.given_up:

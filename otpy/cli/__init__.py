@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "otpy.cli.run:run",
     "stop": "otpy.cli.operate:stop",
     "tree": "otpy.cli.tree:tree",
+    "why": "otpy.cli.why:why",
 }
 """Where each command is; a module is imported when its command is used, and a missing one is no command."""
 

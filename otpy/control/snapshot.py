@@ -10,12 +10,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from otpy.control.errors import WireError
+from otpy.core.exits import ExitAction, ExitRecord
 from otpy.core.record import ActorRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Detail", "Inspected", "Snapshot", "Summary", "from_plain", "to_plain"]
+__all__ = ["Detail", "Exits", "Inspected", "Snapshot", "Summary", "from_plain", "to_plain"]
 
 T = TypeVar("T")
 
@@ -47,6 +48,10 @@ class Inspected(Protocol):
 
     def stack(self, path: str) -> str | None:
         """The Python stack of a running actor."""
+        ...
+
+    def exits(self, path: str | None = None, limit: int = 20) -> Sequence[ExitRecord]:
+        """The latest exits that concern a path, the latest first; raises `NoSuchActorError`."""
         ...
 
     def counts(self) -> dict[str, int]:
@@ -114,6 +119,16 @@ class Detail:
     """What is published of it."""
     stack: str | None
     """What its thread is doing now, when it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exits:
+    """What is remembered of exits, as `otpy why` shows it."""
+
+    path: str
+    """Whose; the system's name is above all others."""
+    exits: tuple[ExitRecord, ...]
+    """The latest first."""
 
 
 def to_plain(value: object) -> object:
@@ -186,8 +201,18 @@ _BY_ANNOTATION: dict[object, Callable[[object], object]] = {
     "Summary": _one(Summary),
     "ActorRecord": _one(ActorRecord),
     "tuple[ActorRecord, ...]": _many(_one(ActorRecord)),
+    "tuple[ExitAction, ...]": _many(_one(ExitAction)),
+    "tuple[ExitRecord, ...]": _many(_one(ExitRecord)),
 }
-_KINDS: tuple[type[Any], ...] = (ActorRecord, Summary, Snapshot, Detail)  # dataclasses of different shapes
+_KINDS: tuple[type[Any], ...] = (
+    ActorRecord,
+    Summary,
+    Snapshot,
+    Detail,
+    ExitAction,
+    ExitRecord,
+    Exits,
+)  # dataclasses of different shapes
 _NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS}
 # A field of a new type fails here, at import, until it gets its reader.
 _READERS = {kind: {field.name: _BY_ANNOTATION[field.type] for field in fields(kind)} for kind in _KINDS}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
-from otpy.control.snapshot import Detail, Inspected, Snapshot, Summary, to_plain
+from otpy.control.snapshot import Detail, Exits, Inspected, Snapshot, Summary, to_plain
 from otpy.control.wire import otpy_version
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible, visible_lines
@@ -31,6 +31,10 @@ MAX_RECORDS = 20_000
 """Actors in one reply: half of what fits into `Limits.max_reply_bytes`; the rest are counted."""
 MAX_ZOMBIES = 100
 """Zombies in one reply; ten end the program unless it is told otherwise."""
+DEFAULT_EXITS = 20
+"""Exits told of, unless the client says otherwise."""
+MAX_EXITS = 600
+"""Exits in one reply; a system remembers no more."""
 MAX_STACK = 20_000
 """Characters of a stack, from its inner end."""
 
@@ -145,6 +149,14 @@ def info(system: Inspected, params: Params) -> object:
     record = system.record(path_of(params))
     stack = system.stack(record.path)
     return to_plain(Detail(record=record, stack=None if stack is None else visible_lines(stack, MAX_STACK)))
+
+
+@register("why", right="read", inline=True)
+def why(system: Inspected, params: Params) -> object:
+    """The latest exits that concern `path`, at most `limit`."""
+    path = path_of(params)
+    limit = min(integer_of(params, "limit", DEFAULT_EXITS), MAX_EXITS)
+    return to_plain(Exits(path=path, exits=tuple(system.exits(path, limit=limit))))
 
 
 @register("stop", right="operate")

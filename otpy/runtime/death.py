@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import Crashed, Killed, NoProc, Normal, Reason, Shutdown, is_clean
 from otpy.errors import ActorExit, StartError
 from otpy.runtime.extras import take_starter
+from otpy.runtime.history import is_ordered
 from otpy.runtime.links import ExitSignal, drop_link, linked
 from otpy.runtime.mailbox import bury, poke, put, ready
 from otpy.runtime.report import crash_report
@@ -88,12 +89,17 @@ def close_resources(ref: Ref[Any]) -> None:
 
 
 def finish(  # noqa: C901 - the order of dying is one story
-    ref: Ref[Any], reason: Reason, *, may_run: bool = False, knows: Ref[Any] | None = None
+    ref: Ref[Any],
+    reason: Reason,
+    *,
+    may_run: bool = False,
+    knows: Ref[Any] | None = None,
+    cause: Ref[Any] | None = None,
 ) -> bool:
     """The logical death: from here on the actor is dead to all others. False when it was dead before.
 
     One whose code may still run is listed as a zombie, and so fenced, before anybody hears of its death. Who `knows` of
-    it is not told.
+    it is not told. `cause` is whose exit signal or kill it was, if it was another actor's.
     """
     system = ref.system
     with system.lock:
@@ -114,6 +120,8 @@ def finish(  # noqa: C901 - the order of dying is one story
         if ref.is_starting():
             links = [peer for peer in links if peer is not ref.parent]  # its starter is told by the start's failure
         monitors, ref.monitors = ref.monitors or (), None
+    if not is_ordered(ref, reason, cause):
+        system.history.died(ref, reason, cause)
     if ref.more is not None:
         _release_extras(ref)
     _fail_current(ref)
@@ -195,12 +203,14 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
     """Send an exit signal; asynchronous, harmless for a dead target. OTP: exit/2 and the signals of links."""
     if target.reason is not None:
         return
-    if target.more is None and target.links in (None, sender) and _end_idle(target, reason):
+    if target.more is None and target.links in (None, sender) and _end_idle(target, reason, sender):
         return
     if target.traps_exit():
         put(target, (deliver_exit, ExitSignal(sender, reason)))
     elif not isinstance(reason, Normal) or sender is target:
-        target.extras().pending = reason
+        more = target.extras()
+        more.sender = sender
+        more.pending = reason
         poke(target, obey)
         if target.waiting is not None:
             target.waiting.interrupt(reason)
@@ -208,7 +218,7 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
 
 def shut_idle(target: Ref[Any], boss: Ref[Any]) -> bool:
     """End an idle child at its supervisor's wish, which is sent nothing back; False when it is busy, or traps exits."""
-    return target.more is None and target.links in (None, boss) and _end_idle(target, Shutdown(), boss)
+    return target.more is None and target.links in (None, boss) and _end_idle(target, Shutdown(), boss, boss)
 
 
 def _take(ref: Ref[Any]) -> bool:
@@ -220,23 +230,24 @@ def _take(ref: Ref[Any]) -> bool:
     return True
 
 
-def _end_idle(target: Ref[Any], reason: Reason, knows: Ref[Any] | None = None) -> bool:
+def _end_idle(target: Ref[Any], reason: Reason, sender: Ref[Any], knows: Ref[Any] | None = None) -> bool:
     """End an idle actor that has nothing to run or to close and nobody to tell further; stopping many stays cheap."""
     if target.traps_exit() or isinstance(reason, Normal) or not _take(target):
         return False
-    finish(target, reason, knows=knows)
+    finish(target, reason, knows=knows, cause=sender)
     _leave_idle(target)  # also when another's kill came first: who holds `tok` leaves
     return True
 
 
 def obey(ref: Ref[Any]) -> None:
     """The actor's own turn meets an exit signal that it does not trap: no `terminate`, no more messages."""
-    pending = ref.extras().pending
+    more = ref.extras()
+    pending, sender = more.pending, more.sender
     if pending is not None and ref.reason is None:
         ref.current = ref.current or "exit"
-        ref.extras().pending = None  # it has been heard, and what is closed now may wait for others
+        more.pending = more.sender = None  # it has been heard, and what is closed now may wait for others
         close_resources(ref)
-        finish(ref, pending)
+        finish(ref, pending, cause=sender)
 
 
 def deliver_exit(actor: Any, signal: ExitSignal) -> object:  # Any: actors are known on a higher floor
@@ -244,14 +255,15 @@ def deliver_exit(actor: Any, signal: ExitSignal) -> object:  # Any: actors are k
     return actor.on_exit_signal(signal)
 
 
-def kill(ref: Ref[Any]) -> bool:
+def kill(ref: Ref[Any], by: Ref[Any] | None = None) -> bool:
     """End an actor at once, whatever it does; from any thread. False when it was dead before.
 
+    A supervisor that kills its child says so with `by`: that is an ordered end, and nothing to remember.
     Nobody can force its thread out of its code: while one still runs it, the actor is a zombie.
     """
     owned = _take(ref)  # then it was idle, and nobody will ever run it again
     is_waiting = ref.waiting is not None and not ref.system.is_virtual
-    died = finish(ref, Killed(), may_run=not owned)
+    died = finish(ref, Killed(), may_run=not owned, cause=by)
     # Alert, then look at `tok` again: a turn that ends puts `tok` back, then looks at `alert`.
     if owned or _take(ref):
         _leave_idle(ref)

@@ -36,8 +36,10 @@ class Extras:
         "orphans",
         "pending",
         "resources",
+        "sender",
         "starter",
         "suspended",
+        "suspended_at",
     )
 
     def __init__(self) -> None:
@@ -49,8 +51,12 @@ class Extras:
         self._spawned: dict[str, Ref[Any]] | None = None
         self.pending: Reason | None = None
         """An exit signal that has arrived and not yet ended it."""
+        self.sender: Ref[Any] | None = None
+        """Whose exit signal that was."""
         self.suspended = False
         """Whether it handles nothing but the lane."""
+        self.suspended_at = 0.0
+        """Since when, on the system's clock."""
         self.idle_timer: Timer | None = None
         """The timeout that the next message cancels."""
         self.resources: list[AbstractContextManager[Any]] | None = None

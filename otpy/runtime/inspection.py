@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 from otpy.errors import CallTimeoutError, ChildStateError, NoSuchActorError
 from otpy.runtime.death import kill
 from otpy.runtime.mailbox import poke
+from otpy.runtime.recall import exits_of
 from otpy.runtime.records import child_record, children_of, record_of, records_below
 from otpy.runtime.seat import Slot, here
 from otpy.runtime.stacks import seat_of, stack_of
 
 if TYPE_CHECKING:
+    from otpy.core.exits import ExitRecord
     from otpy.core.record import ActorRecord
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -39,6 +41,20 @@ class Inspection:
     def record(self, path: str) -> ActorRecord:
         """One actor. Raises NoSuchActorError."""
         return self._record_at(path)
+
+    def exits(self, path: str | None = None, limit: int = 20) -> list[ExitRecord]:
+        """The latest exits of a path, of what is above and below it, and those that took it along; the latest first.
+
+        Kept are 200 exits each of three kinds: by their own fault, taken along by such a one, and in peace. Stops that
+        a supervisor ordered are not kept. Without a path: all.
+
+        Raises:
+            NoSuchActorError: nobody is there, and no exit is remembered.
+        """
+        found = exits_of(self._system, path, limit)
+        if path is not None and not any(record.relation != "above" for record in found):
+            self._record_at(path)  # whom nothing is known of must at least exist
+        return found
 
     def zombies(self) -> list[ActorRecord]:
         """Killed actors whose code still runs."""

@@ -33,6 +33,7 @@ __all__ = [
     "Interval",
     "bury",
     "describe",
+    "message_word",
     "open_mailbox",
     "payload",
     "poke",
@@ -303,6 +304,15 @@ def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | No
     if not isinstance(flat, tuple) or (_own_word(flat) and flat is message):
         return None
     return flat[1:] if flat[0] is with_keywords else (flat[0], flat[1:], {})
+
+
+def message_word(message: object) -> str:
+    """What kind of message it is, without anything of what it holds: `cast put`, `call get`, `info`, `exit`."""
+    if message is None or isinstance(message, str):
+        return message or ""
+    if not isinstance(message, tuple):
+        return f"call {message.request}" if hasattr(message, "request") else "?"
+    return _own_word(message) or f"cast {request_word(message)}"
 
 
 def request_word(message: tuple[Any, ...]) -> str:

@@ -19,6 +19,7 @@ from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
 from otpy.runtime.hints import hint_for_path
+from otpy.runtime.history import History
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
@@ -93,6 +94,7 @@ class System(Inspection):
         self.events = Events()
         self.allowance = Allowance()  # of detailed crash reports
         self.show = veil() if redact is None else veil(redact)
+        self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported

@@ -12,6 +12,8 @@ from otpy.errors import NoSuchActorError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from otpy.core.exits import ExitRecord
+
 __all__ = ["FakeSystem", "shop", "supervisor", "worker"]
 
 STARTED_AT = 1_000_000_000.0
@@ -84,6 +86,7 @@ class FakeSystem:
         self.all = list(shop() if records is None else records)
         self.done: list[tuple[str, str]] = []
         self.dead: list[ActorRecord] = []
+        self.ended: list[ExitRecord] = []
         self.stopping = threading.Event()
         self.stuck_on: dict[str, threading.Event] = {}
         """Paths whose operating verbs wait for their event."""
@@ -118,6 +121,12 @@ class FakeSystem:
     def stack(self, path: str) -> str | None:
         """A stack for whoever runs."""
         return '  File "feed.py", line 7, in poll' if self.record(path).status == "running" else None
+
+    def exits(self, path: str | None = None, limit: int = 20) -> list[ExitRecord]:
+        """Those in `ended`; without any, the path must exist."""
+        if path is not None and not self.ended:
+            self.record(path)
+        return self.ended[:limit]
 
     def counts(self) -> dict[str, int]:
         """As many actors as there are records."""
