@@ -12,6 +12,7 @@ __all__ = ["main"]
 COMMANDS = {
     "check": "otpy.cli.check:check",
     "demo": "otpy.cli.demo:demo",
+    "explain": "otpy.cli.explain:explain",
     "info": "otpy.cli.info:info",
     "kill": "otpy.cli.operate:kill",
     "ps": "otpy.cli.ps:ps",
