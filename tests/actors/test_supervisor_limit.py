@@ -244,6 +244,20 @@ def test_significant_child_stopped_by_hand_is_not_waited_for(lab: Lab) -> None:
     assert lab.trace() == "-u(shutdown) -t(normal) SUP(shutdown)"
 
 
+def test_significant_child_whose_restart_is_being_tried_is_waited_for(lab: Lab) -> None:
+    """The other one ends while the first try fails, before the second."""
+
+    def meanwhile(start: int) -> None:
+        if start == 2:
+            lab.refs["t"].stop()
+
+    other = lab.worker("u", "+!", at_start=meanwhile).opts(restart="transient", significant=True)
+    sup = started(lab, significant(lab, "t"), other, auto_shutdown="all_significant")
+    lab.end("u")
+    assert lab.trace() == "-u(boom) -t(normal) !u +u"
+    assert sup.is_alive()
+
+
 def test_group_restart_of_a_significant_child_ends_nothing(lab: Lab) -> None:
     """Semantics 7.8."""
     sup = started(

@@ -168,6 +168,44 @@ def test_a_kill_just_before_a_message_is_handled(system: otpy.System, monkeypatc
     assert has_left(ref)
 
 
+def test_a_suspension_just_before_a_message_is_handled(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message was taken out of the mailbox: it is put back, and is the first one when the actor goes on."""
+    log: list[object] = []
+    ref = system.start(Doer, log)
+    attend, suspending = turn.attend, [True]
+
+    def attend_late(own: Ref[Any], message: Any = None) -> bool:
+        if message is not None and suspending:
+            suspending.clear()
+            own.extras().suspended = True
+            own.tell("second")
+        goes_on = attend(own, message)
+        own.alert = own.alert or bool(suspending)  # so that it looks again once it has taken the message
+        return goes_on
+
+    monkeypatch.setattr(turn, "attend", attend_late)
+    ref.alert = True
+    ref.tell("first")
+    system.wait_idle()
+    assert (log, len(ref.mailbox or ())) == ([], 2)
+    system.resume("t/Doer")
+    assert flush(ref) == ["first", "second"]
+
+
+def test_the_name_is_free_when_the_first_hears_of_an_end(system: otpy.System) -> None:
+    """Whoever sees the Down may start the replacement under the same name."""
+    ref = system.start(otpy.child(Doer).opts(name="it"))
+    seen: list[object] = []
+
+    class Watch(otpy.Monitor):
+        def fire(self, reason: otpy.Reason) -> None:
+            seen.append((system.whereis("it"), ref.is_alive(), reason))
+
+    ref.monitors = {Watch(ref, ref, None): None}
+    ref.kill()
+    assert seen == [(None, False, otpy.Killed())]
+
+
 def test_a_zombie_is_fenced_before_anybody_hears_of_its_death(system: otpy.System) -> None:
     """Whoever sees the Down may start the replacement: from then on nothing of the old one may get through."""
     ref = system.start(Doer)

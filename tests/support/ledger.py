@@ -95,8 +95,6 @@ class Ledger:
         """The paths of children whose last `init` said `Ignore`."""
         self.grown: set[Ref] = set()
         """Who traps exits and has been started, and so must run `terminate` unless it is killed."""
-        self.doomed: set[Ref] = set()
-        """Who was sent an exit signal before it had begun to trap them."""
         self.terminated: set[Ref] = set()
         self.futures: list[Any] = []
         self.starts: dict[str, list[float]] = {}
@@ -231,8 +229,6 @@ class Ledger:
         """The reason of an exit signal that is about to be sent to an actor."""
         reason = otpy.Exit(f"pushed {next(self._numbers)}")
         sender = here().ref or target
-        if not target.traps_exit():
-            self.doomed.add(target)
         if target.reason is None and target.parent is not sender:
             self.expected[target, sender, str(reason)] += 1
         self.allowed.add((target, sender))
@@ -294,7 +290,7 @@ class Ledger:
         for ref, things in self.things.items():
             self.expect(not things, f"{ref} left {len(things)} resources open")
         for ref in self.system.dead:
-            must = ref in self.grown - self.doomed and not isinstance(ref.reason, Killed)
+            must = ref in self.grown and not isinstance(ref.reason, Killed)
             self.expect(not must or ref in self.terminated, f"{ref} traps exits, but did not terminate: {ref.reason}")
         for future in self.futures:
             self.expect(future._is_set(), "a future was never filled")

@@ -50,7 +50,8 @@ class Moody(otpy.GenServer):
         decision = {17: otpy.Ignore(), 18: otpy.Stop(otpy.Exit("no")), 19: otpy.Continue()}.get(int(dice * 20))
         if isinstance(decision, otpy.Ignore):
             self.ledger.ignored.add(self.ref.path)
-        if self.trap_exit and not isinstance(decision, otpy.Ignore | otpy.Stop):
+        was_told = self.ref.more is not None and self.ref.more.pending is not None  # before it began to trap exits
+        if self.trap_exit and not was_told and not isinstance(decision, otpy.Ignore | otpy.Stop):
             self.ledger.grown.add(self.ref)
         return decision
 
