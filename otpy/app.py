@@ -102,10 +102,11 @@ class Application(System):
         if self.is_stopping:
             self._ends.put(reason)
             return  # it was told to; what did not end in time is left over, no failure
-        gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
+        detail = reason.detail if isinstance(reason, Shutdown) else None
+        gave_up = isinstance(detail, RestartLimit)
         was_late = self._is_stopping and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
         if gave_up or not (is_clean(reason) or was_late):
-            self.failure = self.failure or str(reason)
+            self.failure = self.failure or str(detail if gave_up else reason)
         self._ends.put(reason)
 
     def _give_up(self) -> None:

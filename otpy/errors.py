@@ -36,7 +36,7 @@ from otpy.core.text import safe_repr, shorten, visible_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from otpy.core.reason import BadSpec, Reason
+    from otpy.core.reason import BadSpec, Reason, RestartLimit
 
 __all__ = [
     "ActorExit",
@@ -166,20 +166,26 @@ class CallTimeoutError(CallError, TimeoutError):
 class CallExitError(CallError):
     """The server ended before it replied. OTP: the caller exits with the server's reason."""
 
-    def __init__(self, target: str, request: str, reason: Reason) -> None:
-        """Carry the server's exit reason."""
-        super().__init__(target, request, f"it ended before the reply ({reason})")
+    def __init__(self, target: str, request: str, reason: Reason, limit: RestartLimit | None = None) -> None:
+        """Carry the server's exit reason, and why a supervisor above it gave up."""
+        super().__init__(target, request, f"it ended before the reply ({reason}){_above(limit)}")
         self.reason = reason
+        self.limit = limit
 
 
 class NoProcError(CallExitError):
     """There was no such actor when the call was made. OTP: `noproc`."""
 
-    def __init__(self, target: str, request: str, reason: Reason) -> None:
+    def __init__(self, target: str, request: str, reason: Reason, limit: RestartLimit | None = None) -> None:
         """Carry the exit reason of one that had ended before; a plain `NoProc` when nobody was there."""
         problem = "nobody is there" if isinstance(reason, NoProc) else f"it had ended before the call ({reason})"
-        CallError.__init__(self, target, request, problem)
+        CallError.__init__(self, target, request, problem + _above(limit))
         self.reason = reason
+        self.limit = limit
+
+
+def _above(limit: RestartLimit | None) -> str:
+    return "" if limit is None else f"; its supervisor {limit}"
 
 
 class DeadlockError(CallError):

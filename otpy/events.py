@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import RLock, current_thread, main_thread
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from otpy.core.reason import BadReturn, Crashed
+from otpy.core.reason import BadReturn, Crashed, Restart, told_restarts
 from otpy.core.text import shorten
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "Events",
     "MailboxGrew",
     "Neighbour",
+    "Restart",
     "RestartDelayed",
     "RestartLimitReached",
     "ThreadLimitNear",
@@ -216,6 +217,8 @@ class RestartLimitReached(Event):
     """Within which time."""
     reason: Reason
     """Why the child ended."""
+    restarts: tuple[Restart, ...] = ()
+    """The restarts before it within that time, oldest first; the last 10."""
 
     @property
     def level(self) -> int:
@@ -224,7 +227,8 @@ class RestartLimitReached(Event):
 
     def __str__(self) -> str:
         limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
-        return f"{self.path} gives up: reached the restart limit of {limit} with child {self.child} ({self.reason})"
+        last = f"child {self.child} ({self.reason}){told_restarts(self.restarts, self.max_restarts)}"
+        return f"{self.path} gives up: reached the restart limit of {limit} with {last}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

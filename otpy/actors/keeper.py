@@ -12,9 +12,9 @@ from otpy.actors.flow import Flow, Wait, deliver_answer
 from otpy.actors.gentle import Gentle
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
 from otpy.core.intensity import Window, admit
-from otpy.core.reason import BadReturn, BadSpec, Reason, RestartLimit, Shutdown
+from otpy.core.reason import BadReturn, BadSpec, Reason, Restart, RestartLimit, Shutdown
 from otpy.core.suggest import did_you_mean
-from otpy.core.text import safe_repr, safe_str
+from otpy.core.text import safe_repr, safe_str, shorten
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
 from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
 from otpy.runtime.birth import begin, begin_inline, expire_start
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
 __all__ = ["Keeper"]
+
+TOLD = 10
+"""Restarts that the exit of a supervisor tells of."""
 
 
 class Keeper(Gentle):
@@ -44,6 +47,7 @@ class Keeper(Gentle):
 
     _table: ChildTable
     _stamps: tuple[float, ...]
+    _recent: tuple[tuple[float, str | int, Reason], ...]
     _path: str
     _inline: Wait
 
@@ -57,6 +61,7 @@ class Keeper(Gentle):
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
         self._stamps = ()
+        self._recent = ()
         self._stops = {}
         self._me = self.ref
         self._path = self.ref.path
@@ -188,12 +193,16 @@ class Keeper(Gentle):
     def admit_restart(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
         """Count one restart; returns the limit when it is one too many."""
         window = Window(self.max_restarts, self.max_seconds)
-        self._stamps, allowed = admit(window, self._stamps, self.system.clock.now())
+        now = self.system.clock.now()
+        self._stamps, allowed = admit(window, self._stamps, now)
         decided = self.system.history.decide(self._me, ident, "restart" if allowed else "gave up")
         decided.restarts(entry.starts, len(self._stamps), self.max_restarts, self.max_seconds)
+        recent = [past for past in self._recent[-TOLD:] if past[0] >= self._stamps[0]]
         if allowed:
+            self._recent = (*recent, (now, ident, reason))
             return None
-        limit = RestartLimit(self._path, str(ident), self.max_restarts, self.max_seconds, reason)
+        told = tuple(Restart(str(child), shorten(str(why), 80), now - then) for then, child, why in recent)
+        limit = RestartLimit(self._path, str(ident), self.max_restarts, self.max_seconds, reason, told)
         self._report_limit(limit)
         return limit
 
@@ -205,6 +214,7 @@ class Keeper(Gentle):
                 max_restarts=limit.max_restarts,
                 max_seconds=limit.max_seconds,
                 reason=limit.reason,
+                restarts=limit.restarts,
             )
         )
 
@@ -215,6 +225,7 @@ class Keeper(Gentle):
             return (yield from self.give_up(ident, entry, limit))
         if own is not None:
             self._report_limit(limit)
+        self._me.extras().gave_up = limit  # its children end with a plain `Shutdown`; who calls one is told why
         return (yield from self.end_all(Shutdown(limit)))
 
     def report_terminated(self, ident: str | int, reason: Reason) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import linecache
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,12 @@ __all__ = [
     "NoProc",
     "Normal",
     "Reason",
+    "Restart",
     "RestartLimit",
     "Shutdown",
     "TimedOut",
     "is_clean",
+    "told_restarts",
 ]
 
 MAX_FRAMES = 20
@@ -95,6 +98,21 @@ class Exit(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class Restart:
+    """One restart within the window, told when the limit is reached."""
+
+    child: str
+    """The id of the child that was started again."""
+    reason: str
+    """Why it had ended, in short."""
+    ago: float
+    """Seconds from then until the limit was reached."""
+
+    def __str__(self) -> str:
+        return f"{self.child} ({self.reason}, {self.ago:.3g} s before)"
+
+
+@dataclass(frozen=True, slots=True)
 class RestartLimit:
     """The detail of a `Shutdown`: a supervisor gave up. OTP: reached_max_restart_intensity."""
 
@@ -108,10 +126,13 @@ class RestartLimit:
     """Within which time."""
     reason: Reason
     """Why the child ended."""
+    restarts: tuple[Restart, ...] = field(default=(), compare=False)
+    """The restarts before it within that time, oldest first; the last 10. Makes no difference to `==`."""
 
     def __str__(self) -> str:
         limit = f"{self.max_restarts} restarts in {self.max_seconds:g} s"
-        return f"{self.path} reached the restart limit of {limit} with child {self.child} ({self.reason})"
+        last = f"child {self.child} ({self.reason}){told_restarts(self.restarts, self.max_restarts)}"
+        return f"{self.path} reached the restart limit of {limit} with {last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +227,16 @@ class Crashed(Reason):
             before = _CONTEXT(error)
         cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
         return Crashed(type(error).__name__, safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
+
+
+def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
+    """The restarts before the one too many, as the end of a sentence; `count` is how many there were."""
+    if not restarts:
+        return ""
+    runs = [list(run) for _, run in groupby(restarts, key=lambda restart: (restart.child, restart.reason))]
+    told = [str(run[0]) if len(run) == 1 else f"{len(run)} of {run[0]}" for run in runs]
+    earlier = [f"{count - len(restarts)} more"] if count > len(restarts) else []
+    return f", after restarts of {', '.join([*earlier, *told])}"
 
 
 def is_clean(reason: Reason) -> bool:

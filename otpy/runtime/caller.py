@@ -17,6 +17,7 @@ from otpy.errors import (
     NoProcError,
     SpecError,
 )
+from otpy.runtime.extras import limit_above
 from otpy.runtime.mailbox import bury, open_mailbox, request_word, send
 from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
 
@@ -81,7 +82,7 @@ class Caller(Slot):
 
     def fail(self, reason: Reason) -> None:
         """The server ended before it replied."""
-        self._fail(CallExitError(self.target.path, self.request, reason))
+        self._fail(CallExitError(self.target.path, self.request, reason, limit_above(self.target)))
 
     def fail_full(self, limit: int) -> None:
         """The server's bounded mailbox refused the request."""
@@ -139,7 +140,7 @@ class FutureCaller(Caller):
 def request_future(ref: Ref[Any], message: tuple[Any, ...], future: Future[Any]) -> None:
     """Send a request whose reply goes into a future; never blocks."""
     if ref.reason is not None or ref.system.forked:
-        error = NoProcError(ref.path, "ask", ref.reason or NoProc())
+        error = NoProcError(ref.path, "ask", ref.reason or NoProc(), limit_above(ref))
         future.set_exception((NoProcError, error, None))
         return
     send(ref, FutureCaller(future, ref, message))
@@ -156,7 +157,7 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
     me = seat.ref
     system = ref.system
     if ref.reason is not None or system.forked:
-        raise NoProcError(ref.path, request_word(message), ref.reason or NoProc())
+        raise NoProcError(ref.path, request_word(message), ref.reason or NoProc(), limit_above(ref))
     caller = Caller(seat, ref, message)
     if me is not None:
         # Publish, then look: of two calls that close a circle at the same time at least one sees the other.

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from otpy.core.reason import Reason
+    from otpy.core.reason import Reason, RestartLimit
     from otpy.runtime.caller import Caller
     from otpy.runtime.links import Monitor
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
-__all__ = ["Extras", "nobody", "take_starter"]
+__all__ = ["Extras", "limit_above", "nobody", "take_starter"]
 
 
 class Extras:
@@ -32,6 +32,7 @@ class Extras:
         "_timers",
         "_watches",
         "alarms",
+        "gave_up",
         "idle_timer",
         "orphans",
         "pending",
@@ -65,6 +66,8 @@ class Extras:
         """Told when `init` is done or has failed; who pops it tells."""
         self.orphans: list[Ref[Any]] | None = None
         """What it had started and was linked to when it died, and what therefore is to end, too."""
+        self.gave_up: RestartLimit | None = None
+        """Why this supervisor stops its children and ends: who asks one of them in the meantime is told."""
         self.alarms = 0
         """How many of the mailbox's growth alarms were given."""
 
@@ -128,6 +131,16 @@ class Extras:
 
 
 _NO_LANE: deque[Callable[[Ref[Any]], None]] = deque(maxlen=0)
+
+
+def limit_above(ref: Ref[Any]) -> RestartLimit | None:
+    """Why the nearest supervisor above an actor gave up, if one did: that ends it, too."""
+    above = ref.parent
+    while above is not None:
+        if above.more is not None and above.more.gave_up is not None:
+            return above.more.gave_up
+        above = above.parent
+    return None
 
 
 def take_starter(ref: Ref[Any]) -> Callable[[object], object]:

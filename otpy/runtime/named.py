@@ -91,7 +91,9 @@ class NamedRef(Generic[A]):
     def _holder(self, request: object) -> Ref[Any]:
         ref = self.system.names.get(self.name)
         if ref is None:
-            raise NoProcError(f"name {self.name!r}", request_name(request), NoProc())
+            root = self.system.root
+            limit = root.more.gave_up if root is not None and root.more is not None else None
+            raise NoProcError(f"name {self.name!r}", request_name(request), NoProc(), limit)
         return ref
 
     def _dead_letter(self, message: str) -> None:

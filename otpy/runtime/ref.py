@@ -10,7 +10,7 @@ from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownReq
 from otpy.runtime import death
 from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
-from otpy.runtime.extras import Extras
+from otpy.runtime.extras import Extras, limit_above
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.mailbox import bury, open_mailbox, send, with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
@@ -187,7 +187,7 @@ class Ref(PykkaRef[Any], Generic[A]):
             monitor.cancel()
         if ended != wanted:
             error = NoProcError if isinstance(ended, NoProc) else CallExitError
-            raise error(self.path, "stop", ended)
+            raise error(self.path, "stop", ended, limit_above(self))
         return True
 
     def _tell_to_stop(self, reason: Reason) -> None:

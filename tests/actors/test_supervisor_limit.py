@@ -93,9 +93,72 @@ def test_giving_up_stops_all_siblings_and_says_why(lab: Lab) -> None:
         assert lab.trace() == "✝d -c(shutdown) -b(shutdown) -a(shutdown) SUP(shutdown)"
     limit = RestartLimit("lab/top", "d", 3, 5.0, otpy.Killed())
     assert sup.reason == Shutdown(limit)
-    text = "lab/top reached the restart limit of 3 restarts in 5 s with child d (killed)"
-    assert str(sup.reason) == f"shutdown: {text}"
-    assert [(event.path, event.child) for event in recorder.of(RestartLimitReached)] == [("lab/top", "d")]
+    before = "a (killed, 0 s before), b (killed, 0 s before), c (killed, 0 s before)"
+    text = "reached the restart limit of 3 restarts in 5 s with child d (killed), after restarts of " + before
+    assert str(sup.reason) == f"shutdown: lab/top {text}"
+    [report] = recorder.of(RestartLimitReached)
+    assert str(report) == f"lab/top gives up: {text}"
+    assert [(restart.child, restart.reason, restart.ago) for restart in report.restarts] == [
+        ("a", "killed", 0.0),
+        ("b", "killed", 0.0),
+        ("c", "killed", 0.0),
+    ]
+
+
+@pytest.mark.report("A10", "erlang/otp#9866")
+@pytest.mark.report("A20", "elixir-lang/elixir#6123")
+def test_the_restarts_told_are_those_of_the_window_and_the_last_ten(lab: Lab) -> None:
+    sup = started(lab, *lab.workers("ab"), max_restarts=12, max_seconds=30.0)
+    lab.kill("b")
+    lab.settle()
+    lab.clock.advance(31.0)
+    for _ in range(12):
+        lab.kill("a")
+        lab.settle()
+        lab.clock.advance(1.0)
+    lab.kill("b")
+    lab.settle()
+    assert isinstance(sup.reason, Shutdown)
+    limit = sup.reason.detail
+    assert isinstance(limit, RestartLimit)
+    assert [restart.ago for restart in limit.restarts] == [10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    assert str(limit).endswith("with child b (killed), after restarts of 2 more, 10 of a (killed, 10 s before)")
+
+
+@pytest.mark.report("A20", "elixir-lang/elixir#6123")
+def test_who_calls_a_child_is_told_that_its_supervisor_gave_up(lab: Lab) -> None:
+    """The child itself ends with a plain shutdown, as in OTP: nothing in that says what happened."""
+    sup = started(lab, lab.worker("a", traps=False), lab.worker("b"), max_restarts=0)
+    child = lab.refs["a"]
+    lab.system.suspend(child.path)
+    waiting = child.ask("never", block=False)
+    lab.kill("b")
+    lab.settle()
+    limit = "its supervisor lab/top reached the restart limit of 0 restarts in 10 s with child b (killed)"
+    for call in (lambda: waiting.get(timeout=5.0), lambda: child.ask("late")):
+        with pytest.raises(CallExitError, match="shutdown") as caught:
+            call()
+        assert limit in str(caught.value)
+        assert caught.value.reason == Shutdown()
+        assert caught.value.limit == (sup.reason.detail if isinstance(sup.reason, Shutdown) else None)
+
+
+def test_an_outer_supervisor_tells_why_an_inner_one_gave_up(lab: Lab) -> None:
+    inner = tree(lab.worker("i"), id="in", max_restarts=0)
+    outer = started(lab, inner, id="out", max_restarts=0)
+    asked = lab.refs["i"]
+    lab.kill("i")
+    lab.settle()
+    text = (
+        "lab/out reached the restart limit of 0 restarts in 10 s with child in "
+        "(shutdown: lab/out/in reached the restart limit of 0 restarts in 10 s with child i (killed))"
+    )
+    assert str(outer.reason) == f"shutdown: {text}"
+    with pytest.raises(CallExitError) as caught:
+        outer.call(SUP.which_children)
+    assert text in str(caught.value)
+    with pytest.raises(CallExitError, match=r"\(killed\); its supervisor lab/out/in reached the restart limit"):
+        asked.ask("late")
 
 
 @pytest.mark.report("A20", "elixir-lang/elixir#6123")

@@ -87,7 +87,7 @@ def test_a_root_that_gave_up_fails_the_program() -> None:
     with pytest.raises(TreeFailedError, match="restart limit") as caught, otpy.run(Tree, control="off") as system:
         system.ref("it").kill()
         assert isinstance(system.wait(), otpy.Shutdown)
-    assert caught.value.failure.startswith("shutdown: tree reached the restart limit")
+    assert caught.value.failure.startswith("tree reached the restart limit")
 
 
 def test_a_root_that_crashed_fails_the_program() -> None:
