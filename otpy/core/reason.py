@@ -234,7 +234,7 @@ def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
     if not restarts:
         return ""
     runs = [list(run) for _, run in groupby(restarts, key=lambda restart: (restart.child, restart.reason))]
-    told = [str(run[0]) if len(run) == 1 else f"{len(run)} of {run[0]}" for run in runs]
+    told = [str(run[0]) if len(run) == 1 else f"{len(run)} × {run[0]}" for run in runs]
     earlier = [f"{count - len(restarts)} more"] if count > len(restarts) else []
     return f", after restarts of {', '.join([*earlier, *told])}"
 

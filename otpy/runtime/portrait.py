@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from types import CodeType, FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.masking import veil
+from otpy.core.masking import Verbatim, veil
 from otpy.core.text import safe_repr, shorten, visible
 from otpy.runtime.mailbox import describe, payload
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from otpy.core.masking import Show
     from otpy.runtime.ref import Ref
 
-__all__ = ["portrait", "show_of", "told"]
+__all__ = ["name_ref", "portrait", "show_of", "told"]
 
 MAX_ATTRIBUTES = 20
 """Attributes shown of an actor."""
@@ -29,6 +29,8 @@ ATTRIBUTE_LIMIT = 200
 """Characters of one attribute."""
 PORTRAIT_LIMIT = 2_000
 """Characters of all of them."""
+REFS = ("otpy.runtime.ref", "otpy.runtime.named")
+"""Where the classes of refs stand; importing them here would close a circle."""
 MAX_WRAPPERS = 5
 """Decorators looked through for the names of a method's parameters."""
 PLUMBING = ("trap_exit", "actor_urn", "actor_inbox", "actor_ref", "actor_stopped")
@@ -40,6 +42,11 @@ def show_of(ref: Ref[Any]) -> Show:
     if ref.actor is None or not ref.actor_class.otpy_redacts:
         return ref.system.show
     return veil(ref.actor.redact, ref.system.show)
+
+
+def name_ref(_: str, value: object) -> object:
+    """A ref as its path, which is what a reader wants to know of it."""
+    return Verbatim(repr(value)) if type(value).__module__ in REFS and hasattr(value, "is_alive") else value
 
 
 def portrait(ref: Ref[Any], limit: int = PORTRAIT_LIMIT) -> tuple[tuple[str, str], ...]:

@@ -23,6 +23,7 @@ from otpy.runtime.history import History
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
+from otpy.runtime.portrait import name_ref
 from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
@@ -93,7 +94,7 @@ class System(Inspection):
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
         self.allowance = Allowance()  # of detailed crash reports
-        self.show = veil() if redact is None else veil(redact)
+        self.show = veil(*(() if redact is None else (redact,)), name_ref)
         self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}

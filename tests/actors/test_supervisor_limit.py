@@ -122,7 +122,7 @@ def test_the_restarts_told_are_those_of_the_window_and_the_last_ten(lab: Lab) ->
     limit = sup.reason.detail
     assert isinstance(limit, RestartLimit)
     assert [restart.ago for restart in limit.restarts] == [10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
-    assert str(limit).endswith("with child b (killed), after restarts of 2 more, 10 of a (killed, 10 s before)")
+    assert str(limit).endswith("with child b (killed), after restarts of 2 more, 10 × a (killed, 10 s before)")
 
 
 @pytest.mark.report("A20", "elixir-lang/elixir#6123")

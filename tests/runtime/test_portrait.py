@@ -54,6 +54,12 @@ def test_public_attributes_are_shown(system: otpy.System) -> None:
     }
 
 
+def test_refs_are_shown_by_their_paths(system: otpy.System) -> None:
+    other = system.start(Doer)
+    shown = state_of(system, other=other, named=system.ref("x"), pairs={"a": [other]})
+    assert shown == {"other": "<Ref t/Doer #1>", "named": "<NamedRef x>", "pairs": "{'a': [<Ref t/Doer #1>]}"}
+
+
 def test_slots_are_shown_too(system: otpy.System) -> None:
     class Slotted(Doer):
         __slots__ = ("size", "unset")
