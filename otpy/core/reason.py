@@ -40,6 +40,8 @@ __all__ = [
 
 MAX_FRAMES = 20
 """Frames kept of a traceback, the innermost; deep recursion has a thousand."""
+MAX_RUNS = 5
+"""Restarts told in one sentence, those of one child for one reason counted as one."""
 MAX_CAUSES = 5
 """Exceptions kept of a chain of causes, the last one included."""
 
@@ -235,8 +237,9 @@ def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
         return ""
     runs = [list(run) for _, run in groupby(restarts, key=lambda restart: (restart.child, restart.reason))]
     told = [str(run[0]) if len(run) == 1 else f"{len(run)} × {run[0]}" for run in runs]
-    earlier = [f"{count - len(restarts)} more"] if count > len(restarts) else []
-    return f", after restarts of {', '.join([*earlier, *told])}"
+    missing = count - sum(map(len, runs[-MAX_RUNS:]))
+    earlier = [f"{missing} more"] if missing > 0 else []
+    return f", after restarts of {', '.join([*earlier, *told[-MAX_RUNS:]])}"
 
 
 def is_clean(reason: Reason) -> bool:

@@ -125,6 +125,14 @@ def test_the_restarts_told_are_those_of_the_window_and_the_last_ten(lab: Lab) ->
     assert str(limit).endswith("with child b (killed), after restarts of 2 more, 10 × a (killed, 10 s before)")
 
 
+def test_of_many_different_restarts_the_last_five_are_written_out(lab: Lab) -> None:
+    sup = started(lab, *lab.workers("abcdefgh"), max_restarts=7)
+    lab.kill(*"abcdefgh")
+    lab.settle()
+    runs = ", ".join(f"{ident} (killed, 0 s before)" for ident in "cdefg")
+    assert str(sup.reason).endswith(f"with child h (killed), after restarts of 2 more, {runs}")
+
+
 @pytest.mark.report("A20", "elixir-lang/elixir#6123")
 def test_who_calls_a_child_is_told_that_its_supervisor_gave_up(lab: Lab) -> None:
     """The child itself ends with a plain shutdown, as in OTP: nothing in that says what happened."""
