@@ -85,7 +85,7 @@ def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return outcome if isinstance(outcome, StartError) else StartError(ref.path, ref.reason)
 
 
-def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:  # noqa: PLR0911 - one a case
+def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
     """Make the user's object and run its `init`; returns None, PENDING, or the StartError of one that has ended."""
     ref.current = "init"
     if ref.reason is not None:
@@ -97,6 +97,14 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
         return fail_start(ref, way_out.reason)
     except BaseException as error:
         return fail_start(ref, Crashed.of(error, BOX))
+    return _conclude(ref, result)
+
+
+def _conclude(ref: Ref[Any], result: object) -> object:
+    """Do what `init` has decided by its result."""
+    told = ref.more.pending if ref.more is not None else None
+    if told is not None and not isinstance(result, Stop):  # an exit signal came meanwhile: OTP's would have cut `init`
+        return _undo_start(ref, told, StartError(ref.path, told))
     match result:
         case None:
             return None

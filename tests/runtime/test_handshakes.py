@@ -94,3 +94,31 @@ def test_who_starts_and_monitors_sees_the_end(system: otpy.System) -> None:
     ref.stop(otpy.Shutdown("enough"))
     [down] = watcher.expect(1)
     assert down == otpy.Down(monitor, ref, otpy.Shutdown("enough"))
+
+
+@pytest.mark.otp_case(41)
+@pytest.mark.parametrize("place", ["pool", "thread"])
+@pytest.mark.parametrize("result", [None, otpy.Continue("later"), otpy.Ignore()], ids=str)
+def test_an_exit_signal_during_init_fails_the_start_with_its_reason(
+    system: otpy.System, place: Any, result: Any
+) -> None:
+    """The init itself goes on to its end: nothing cuts the code that runs."""
+    done: list[object] = []
+
+    def deed(self: Doer) -> object:
+        self.ref.exit(BOOM)
+        done.append(self.ref)
+        return result
+
+    with pytest.raises(StartError) as failure:
+        system.start(otpy.child(Doer, deed=deed).opts(place=place))
+    assert failure.value.reason == BOOM
+    [ref] = done
+    assert ref.reason == BOOM
+    assert system.alive == 0
+
+
+@pytest.mark.otp_case(41)
+def test_an_exit_signal_that_init_traps_is_a_message_to_it(system: otpy.System) -> None:
+    ref = system.start(Doer, traps=True, deed=lambda self: self.ref.exit(BOOM) and None)
+    assert [message.reason for message in flush(ref)] == [BOOM]
