@@ -100,7 +100,7 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
     return _conclude(ref, result)
 
 
-def _conclude(ref: Ref[Any], result: object) -> object:
+def _conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a case
     """Do what `init` has decided by its result."""
     told = ref.more.pending if ref.more is not None else None
     if told is not None and not isinstance(result, Stop):  # an exit signal came meanwhile: OTP's would have cut `init`
