@@ -72,7 +72,11 @@ def report_crash(ref: Ref[Any], reason: Reason, message: object = None) -> None:
     """Tell of an abnormal end, before anything of the actor is gone."""
     if is_clean(reason) or ref.reason is not None:
         return
-    event = crash_report(ref, reason, message)
+    try:
+        event = crash_report(ref, reason, message)
+    except BaseException:  # a `redact` that is a property may raise anything; the actor ends all the same
+        log.exception("%s crashed (%s), and its report failed", ref.path, reason)
+        return
     if event is not None:
         ref.system.events.emit(event)
 

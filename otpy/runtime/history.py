@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["MAX_BYTES", "MAX_EXITS", "MAX_NAMES", "Decided", "History", "Note", "is_ordered"]
+__all__ = ["MAX_BYTES", "MAX_EXITS", "MAX_NAMES", "Decided", "History", "Note", "is_ordered", "waiting_callers"]
 
 MAX_EXITS = 200
 """Exits kept of each of the three kinds."""
@@ -156,7 +156,7 @@ class History:
         note.message = message_word(current)
         note.queue = len(ref.mailbox or ())
         cause = (cause if cause is not ref else None) or _sender(current, reason) or _alike(ref, reason)
-        callers = [*_waiting(ref, current)]
+        callers = [*waiting_callers(ref, current)]
         if callers:
             note.waiting = tuple(_caller_line(caller) for caller in callers[:MAX_NAMES])
             note.waiting_count = len(callers)
@@ -271,7 +271,7 @@ def _is_failed_call(reason: Crashed | None) -> bool:
     return reason is not None
 
 
-def _waiting(ref: Ref[Any], current: object) -> Iterator[Any]:
+def waiting_callers(ref: Ref[Any], current: object) -> Iterator[Any]:
     """The callers whose calls fail by a death: that of the current message, deferred ones, and those in the queue."""
     found: Iterable[Any] = [current, *(ref.more.tables()[2] if ref.more is not None else ()), *_queued(ref)]
     return (one for one in found if hasattr(one, "claim") and one.claim)

@@ -104,6 +104,10 @@ def _arguments(
         yield name, value, True
 
 
+def _is_public(name: object) -> bool:
+    return type(name) is str and name[:1] != "_"
+
+
 def _read_slots(actor: object, own: Mapping[str, object], stored: dict[str, object]) -> None:
     for name, slot in own.items():
         if isinstance(slot, MemberDescriptorType):
@@ -126,4 +130,4 @@ def _attributes(actor: object) -> list[tuple[str, object]]:
             _read_slots(actor, own, stored)
     with suppress(AttributeError):
         stored |= _DICT(actor, "__dict__")
-    return [(name, value) for name, value in stored.items() if name[:1] != "_" and name not in PLUMBING]
+    return [(name, value) for name, value in stored.items() if _is_public(name) and name not in PLUMBING]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.events import ActorCrashed, Neighbour
 from otpy.runtime.hints import hint_for
+from otpy.runtime.history import waiting_callers
 from otpy.runtime.links import linked
 from otpy.runtime.mailbox import describe
 from otpy.runtime.portrait import portrait, told
@@ -33,8 +34,6 @@ MAX_CALLERS = 10
 """Callers that a report names."""
 MAX_DETAILED = 20
 """Reports with all details within one second; each takes some 40 µs more."""
-MAX_MESSAGES = 200
-"""Waiting messages among which callers are looked for."""
 
 
 class Allowance:
@@ -138,24 +137,8 @@ def waiting(ref: Ref[Any]) -> tuple[str, ...]:
     """Whose calls fail with its end: paths, or `outside` for a thread that is no actor's; of many some."""
     if not ref.mailbox and ref.current.__class__ in _NO_CALLER and (ref.more is None or not ref.more.has_deferred):
         return ()
-    found: list[str] = []
-    slot: Any  # a message; only callers have a claim
-    deferred = ref.more.deferred if ref.more is not None and ref.more.has_deferred else ()
-    for slot in (ref.current, *list(deferred), *_first(ref)):
-        if getattr(slot, "claim", None) and len(found) < MAX_CALLERS:
-            caller = slot.ref
-            found.append("outside" if caller is None else caller.path)
-    return tuple(found)
+    callers = (slot.ref for slot in islice(waiting_callers(ref, ref.current), MAX_CALLERS))
+    return tuple(["outside" if caller is None else caller.path for caller in callers])
 
 
 _NO_CALLER = (tuple, str, type(None))
-
-
-def _first(ref: Ref[Any]) -> list[object]:
-    """The first waiting messages; senders may put more at any time, and then a look ends early."""
-    messages: list[object] = []
-    try:
-        messages.extend(islice(ref.mailbox or (), MAX_MESSAGES))
-    except RuntimeError:
-        return messages
-    return messages

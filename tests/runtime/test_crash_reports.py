@@ -197,6 +197,27 @@ def test_the_log_reads_top_down(system: otpy.System, events: Recorder) -> None:
     assert report.reason.cause.type == "KeyError"
 
 
+def test_an_actor_whose_report_fails_ends_for_its_own_reason(system: otpy.System) -> None:
+    class Odd(Doer):
+        @property
+        def redact(self) -> Any:  # type: ignore[override]  # Any: never returns
+            raise SystemExit
+
+    ref = system.start(Odd)
+    ref.call(Doer.do, lambda self: vars(self).update({1: 2}))  # no attribute of anybody's
+    monitor = ref.monitor()
+    ref.cast(Doer.run, fail, ValueError("x"))
+    reason = monitor.wait().reason
+    assert isinstance(reason, otpy.Crashed)
+    assert reason.type == "ValueError"
+
+
+def test_attributes_without_a_proper_name_are_left_out(system: otpy.System, events: Recorder) -> None:
+    ref = system.start(Doer)
+    ref.call(Doer.do, lambda self: vars(self).update({1: 2}))
+    assert [name for name, _ in crash(ref, events).state] == ["log"]
+
+
 def test_an_exit_reason_is_not_said_twice(system: otpy.System, events: Recorder) -> None:
     ref = system.start(Doer)
     with pytest.raises(CallExitError):
