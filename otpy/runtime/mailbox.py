@@ -245,16 +245,20 @@ def _own_word(message: Message) -> str:
 def bury(ref: Ref[Any]) -> None:
     """Empty a dead actor's mailbox: callers get its exit reason, other messages become dead letters."""
     box = ref.mailbox
+    if not box:
+        return
     reason = ref.reason or NoProc()
+    is_heard = ref.system.events.wants(DeadLetter, logging.DEBUG)
+    why = f"it ended: {reason}" if is_heard else ""  # once: there may be a million
     while box:
         try:
             message = box.popleft()
         except IndexError:
             return
-        if isinstance(message, tuple):
-            _dead_letter(ref, message, f"it ended: {reason}")
-        else:
+        if not isinstance(message, tuple):
             message.fail(reason)
+        elif is_heard:
+            _dead_letter(ref, message, why)
 
 
 def with_keywords(actor: object, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:

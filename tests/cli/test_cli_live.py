@@ -16,7 +16,7 @@ from otpy.control.client import connect_to
 from otpy.errors import OtpyError
 from otpy.testing import Gate
 from support.doer import Doer
-from support.systems import quiet
+from support.systems import patience, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-__all__ = ["quiet"]
+__all__ = ["patience", "quiet"]
 
 DYN = library.DynamicSupervisor
 
@@ -132,7 +132,7 @@ class Lively(library.Supervisor):
     "zhongwencool/observer_cli#71",
     "zhongwencool/observer_cli#96",
 )
-@pytest.mark.parametrize("looks", [100, pytest.param(5_000, id="long", marks=pytest.mark.stress)])
+@pytest.mark.parametrize("looks", [100, pytest.param(2_000, id="long", marks=pytest.mark.stress)])
 def test_watching_a_tree_that_changes_all_the_time(
     directory: Path, capsys: pytest.CaptureFixture[str], looks: int
 ) -> None:

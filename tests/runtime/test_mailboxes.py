@@ -204,22 +204,42 @@ def test_a_bounded_mailbox_does_not_report_growth(system: otpy.System, events: R
         pytest.param(1_000_000, 100_000_000, id="large", marks=pytest.mark.stress),
     ],
 )
-def test_a_crash_report_does_not_print_the_mailbox(
-    system: otpy.System, events: Recorder, length: int, size_bytes: int
-) -> None:
-    """Nor the state."""
+def test_a_crash_report_does_not_print_the_mailbox(system: otpy.System, length: int, size_bytes: int) -> None:
+    """Nor the state; and nobody waits long for the end of an actor with a million messages."""
     ref = system.start(Doer)
     ref.call(Doer.do, lambda self: setattr(self, "state", b"x" * size_bytes))
-    with Gate() as gate:
+    monitor, message = ref.monitor(), "x" * 1_000
+    with Recorder(system, ActorCrashed) as recorder, Gate() as gate:
         ref.cast(Doer.run, lambda _: gate.wait() or otpy.exit(BOOM))
         gate.reached()
-        message = "x" * 1_000
         for _ in range(length):
             ref.tell(message)
-    assert ref.monitor().wait(60).reason in (BOOM, otpy.NoProc())
-    [crash] = events.of(ActorCrashed)
+        gate.open()
+        assert monitor.wait(30).reason == BOOM
+    [crash] = recorder.of(ActorCrashed)
     assert crash.queue == length
     assert len(str(crash)) < 10_000
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+def test_the_words_for_an_end_are_made_once_and_not_for_each_message(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, *, is_heard: bool
+) -> None:
+    """Of a million that waited, each took its part of half a minute."""
+    said: list[str] = []
+    monkeypatch.setattr(otpy.Exit, "__str__", lambda self: said.append("once") or "exit")
+    ref = system.start(Doer)
+    monitor = ref.monitor()
+    with Recorder(system, *([DeadLetter] if is_heard else [ActorCrashed])) as recorder, Gate() as gate:
+        ref.cast(Doer.run, lambda _: gate.wait())
+        gate.reached()
+        for number in range(1_000):
+            ref.tell(number)
+        ref.exit(BOOM)
+        gate.open()
+        monitor.wait()
+    assert len(said) < 10
+    assert len(recorder.of(DeadLetter)) == (1_000 if is_heard else 0)
 
 
 def test_a_suspended_actor_keeps_its_messages(system: otpy.System) -> None:
