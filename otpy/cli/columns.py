@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
 from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["GAP", "NAME", "Layout", "Line", "rows"]
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+
+__all__ = ["GAP", "NAME", "Layout", "Line", "Ragged", "rows"]
 
 NAME = "name"
 """The first column, which every line has."""
@@ -40,6 +43,24 @@ class Line:
     """Of the whole line."""
     styles: dict[str, str] = field(default_factory=dict)
     """Of single cells."""
+
+
+class Ragged:
+    """Something drawn by rich without the blanks it fills its lines up with: they wrap on a narrower screen."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        """Draw `inner`."""
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._inner, options, pad=False):
+            while line and not line[-1].text.strip(" "):
+                line.pop()
+            if line:
+                text, style, control = line.pop()
+                line.append(Segment(text.rstrip(" "), style, control))
+            yield from line
+            yield Segment.line()
 
 
 def rows(lines: Sequence[Line], width: int, layout: Layout) -> Text:

@@ -12,6 +12,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from otpy.cli.columns import Ragged
 from otpy.cli.formats import counted
 from otpy.core.text import visible
 from otpy.demo.collector import Progress
@@ -132,7 +133,7 @@ def outcome_view(report: Report, comparison: Comparison, seconds: float) -> Rend
         *_listed("could not be read", unread),
         *_listed("changed while the demo ran, and counts on neither side", comparison.changed),
     ]
-    return Group(table, Text(""), verdict, *lists)
+    return Group(Ragged(table), Text(""), verdict, *lists)
 
 
 def _bar(screen: Console) -> bars.Progress:

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from otpy.cli.columns import GAP, NAME, Layout, Line, rows
+from otpy.cli.columns import GAP, NAME, Layout, Line, Ragged, rows
 from otpy.cli.formats import counted, duration
 from otpy.core.text import visible, visible_lines
 
@@ -101,8 +101,8 @@ def info_view(detail: Detail) -> RenderableType:
     for name, value in _facts(detail.record):
         table.add_row(Text(name, style="bold"), Text(value))
     if detail.stack is None:
-        return table
-    return Group(table, Text(""), Text("stack", style="bold"), Text(visible_lines(detail.stack)))
+        return Ragged(table)
+    return Group(Ragged(table), Text(""), Text("stack", style="bold"), Text(visible_lines(detail.stack)))
 
 
 def _arranged(records: Sequence[ActorRecord]) -> list[_Node]:

@@ -224,7 +224,7 @@ def shown(report: Report, comparison: Comparison) -> list[str]:
     screen = Console(file=io.StringIO(), width=120, markup=False)
     screen.print(outcome_view(report, comparison, seconds=1.5))
     assert isinstance(screen.file, io.StringIO)
-    return [line.rstrip() for line in screen.file.getvalue().splitlines()]
+    return screen.file.getvalue().splitlines()
 
 
 def test_the_outcome_as_it_is_shown() -> None:
