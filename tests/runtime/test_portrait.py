@@ -46,6 +46,7 @@ def state_of(system: otpy.System, **attributes: Any) -> dict[str, str]:
     return {name: text for name, text in shown.items() if name in {*attributes, "…"}}
 
 
+@pytest.mark.report("F155", "erlang/otp#3269")
 def test_public_attributes_are_shown(system: otpy.System) -> None:
     assert state_of(system, size=3, items={"a": 1}, _own=1, nasty=Nasty()) == {
         "size": "3",
@@ -58,6 +59,16 @@ def test_refs_are_shown_by_their_paths(system: otpy.System) -> None:
     other = system.start(Doer)
     shown = state_of(system, other=other, named=system.ref("x"), pairs={"a": [other]})
     assert shown == {"other": "<Ref t/Doer #1>", "named": "<NamedRef x>", "pairs": "{'a': [<Ref t/Doer #1>]}"}
+
+
+@pytest.mark.report("B56", "jodal/pykka#48")
+def test_a_handle_to_oneself_is_not_followed(system: otpy.System) -> None:
+    def look(self: Any) -> dict[str, str]:
+        self.me, self.proxy = self.ref, self.ref.proxy()
+        return dict(portrait(self.ref))
+
+    shown: Any = system.start(Doer).call(Doer.do, look)
+    assert (shown["me"], shown["proxy"]) == ("<Ref t/Doer #1>", "<pykka._proxy.ActorProxy>")
 
 
 def test_slots_are_shown_too(system: otpy.System) -> None:
