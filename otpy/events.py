@@ -119,7 +119,9 @@ class ActorCrashed(Event):
         lines = [f"{self.path} ({self.kind}) crashed{during}: {self.reason}"]
         if isinstance(self.reason, Crashed):
             lines.append(self.reason.traceback)
-        return "\n".join([*lines, *self._details()])
+        if self.state or self.queue or self.links or self.neighbours or self.callers or self.hint or self.monitors:
+            lines.extend(self._details())
+        return "\n".join(lines)
 
     def _details(self) -> Iterator[str]:
         if self.state:

@@ -197,7 +197,8 @@ class Keeper(Gentle):
         self._stamps, allowed = admit(window, self._stamps, now)
         decided = self.system.history.decide(self._me, ident, "restart" if allowed else "gave up")
         decided.restarts(entry.starts, len(self._stamps), self.max_restarts, self.max_seconds)
-        recent = [past for past in self._recent[-TOLD:] if past[0] >= self._stamps[0]]
+        before = min(len(self._stamps) - 1, TOLD)  # each restart has its stamp
+        recent = self._recent[-before:] if before else ()
         if allowed:
             self._recent = (*recent, (now, ident, reason))
             return None
