@@ -42,7 +42,12 @@ def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter:
     ref.alert = True
     if ref.reason is not None:  # set `starter`, then look; a death sets `reason`, then looks for the starter
         take_starter(ref)(StartError(ref.path, ref.reason))
-    if not ready(ref):
+    try:
+        is_queued = ready(ref)
+    except BaseException:
+        ref.system.pool.hurt.append(ref)
+        raise
+    if not is_queued:
         _cancel_start(ref)
 
 

@@ -176,11 +176,15 @@ class System(Inspection):
         """Have `init` run and wait for its outcome."""
         args, kwargs = start_arguments(ref.actor_class, spec)
         timeout = spec.options.start_timeout
-        begin(ref, args, kwargs, slot.resolve)
-        timer = None if timeout is None else self.timers.after(timeout, expire_start, ref, timeout)
+        timer = None
         try:
+            begin(ref, args, kwargs, slot.resolve)
+            if timeout is not None:
+                timer = self.timers.after(timeout, expire_start, ref, timeout)
             slot.hold(None)
-        except BaseException:
+        except BaseException:  # an interrupt may come at any of these steps
+            slot.abandon()
+            slot.withdraw()
             kill(ref)  # nobody would know of it
             raise
         finally:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
+
 import otpy
 from otpy.errors import CallError
+from otpy.runtime import birth
 
 
 class Keeper(otpy.GenServer):
@@ -76,6 +79,34 @@ def test_an_actor_that_was_claimed_and_never_queued_is_found_again(system: otpy.
     system.pool.mend(lambda: None)
 
     assert ref.call(Keeper.count) == 1
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", ["queued", "timed"])
+def test_a_start_that_is_interrupted_before_it_waits_leaves_nobody(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Its `init` may run already, and nobody would ever know of the actor."""
+    ready = birth.ready
+
+    def interrupt(*args: object, **_: object) -> None:
+        if step == "queued":
+            ready(args[0])  # type: ignore[arg-type]
+        raise Interrupted
+
+    if step == "queued":
+        monkeypatch.setattr(birth, "ready", interrupt)
+    else:
+        monkeypatch.setattr(system.timers, "after", interrupt)
+    with pytest.raises(Interrupted):
+        system.start(otpy.child(Keeper).opts(start_timeout=5.0))
+    monkeypatch.undo()
+    system.wait_idle()
+    assert system.alive == 0
+    assert system.start(Keeper).call(Keeper.count) == 0
 
 
 def test_an_early_message_to_a_bounded_actor_is_not_lost(system: otpy.System) -> None:

@@ -274,8 +274,8 @@ MUTATIONS = [
     Mutation(
         "start_timeout ignored by the system",
         "runtime/system.py",
-        "timer = None if timeout is None else self.timers.after(timeout, expire_start, ref, timeout)",
-        "timer = None",
+        "timer = self.timers.after(timeout, expire_start, ref, timeout)",
+        "pass",
         "runtime/test_starts.py runtime/test_handshakes.py",
     ),
     Mutation(
