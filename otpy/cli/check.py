@@ -162,6 +162,8 @@ def _plain_part(part: Part) -> dict[str, object]:
         "significant": options.significant,
         "shutdown": None if part.shutdown == float("inf") else part.shutdown,
         "start_timeout": options.start_timeout,
+        "backoff": None if options.backoff is None else asdict(options.backoff),
+        "limit": None if options.limit is None else asdict(options.limit),
         "unknown": part.unknown,
         "supervisor": None if flags is None else asdict(flags),
         "children": [_plain_part(child) for child in part.children],

@@ -116,16 +116,25 @@ def _drawn(part: Part, guides: Guides, branch: str = "", below: str = "") -> Ite
 def _cells(part: Part) -> dict[str, str]:
     flags, options = part.flags, part.options
     significant = " significant" if options.significant else ""
-    note = f"name {visible(part.name)}" if part.name else ""
-    if part.unknown is not None:
-        note = f"{note}  children unknown".strip()
     return {
         "kind": visible(part.kind),
         "kept": f"{visible(options.restart)}{significant}",
         "limit": "" if flags is None else f"{flags.strategy} {flags.max_restarts} in {flags.max_seconds:g}s",
         "stop": _stop(part),
-        "note": note,
+        "note": "  ".join(_notes(part)),
     }
+
+
+def _notes(part: Part) -> Iterator[str]:
+    backoff, limit = part.options.backoff, part.options.limit
+    if part.name:
+        yield f"name {visible(part.name)}"
+    if backoff is not None:
+        yield f"back-off {backoff.first:g}-{backoff.most:g}s"
+    if limit is not None:
+        yield f"own limit {limit.max_restarts} in {limit.max_seconds:g}s"
+    if part.unknown is not None:
+        yield "children unknown"
 
 
 def _stop(part: Part) -> str:

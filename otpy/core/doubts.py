@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from otpy.core.backoff import delay
+from otpy.core.intensity import Window
 from otpy.core.part import Finding, all_parts
 from otpy.core.strategy import affected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from otpy.core.backoff import Backoff
     from otpy.core.part import Flags, Part
 
 __all__ = ["doubts", "stop_time"]
@@ -62,6 +65,7 @@ def _about(part: Part) -> Iterator[str]:
         yield from _about_supervisor(part)
     if part.flags is not None:
         yield from _about_window(part, part.flags)
+        yield from _about_pauses(part, part.flags)
         yield from _about_significance(part, part.flags)
 
 
@@ -113,6 +117,29 @@ def _taken_along(part: Part, flags: Flags) -> set[str]:
         for other in affected(flags.strategy, kept, index)
         if other is not child
     }
+
+
+def _about_pauses(part: Part, flags: Flags) -> Iterator[str]:
+    """Whose back-off outgrows the window in which its restarts are counted."""
+    for child in part.children:
+        backoff = child.options.backoff
+        window = child.options.limit or Window(flags.max_restarts, flags.max_seconds)
+        if backoff is not None and _span(backoff, window) > window.max_seconds:
+            yield (
+                f"{child.id} pauses so long before its restarts that more than {window.max_restarts} of them hardly "
+                f"ever fall into {_seconds(window.max_seconds)}: it is tried for ever; if that is not what you want, "
+                "give it a limit of its own with a longer window"
+            )
+
+
+def _span(backoff: Backoff, window: Window) -> float:
+    """Seconds, on average, between the first restart of a child that always fails and the one too many."""
+    total = 0.0
+    for attempts in range(1, window.max_restarts + 1):
+        total += delay(backoff, attempts, 0.5)
+        if total > window.max_seconds:
+            break
+    return total
 
 
 def _about_significance(part: Part, flags: Flags) -> Iterator[str]:

@@ -58,6 +58,10 @@ class Port(otpy.Supervisor):
     def children(self):
         return [otpy.child(poll, self.port).opts(id=f"on-{self.port}")]
 
+class Gentle(otpy.Supervisor):
+    def children(self):
+        return [otpy.child(poll, "u").opts(backoff=otpy.Backoff(), limit=otpy.Limit(9, 600.0))]
+
 SPEC = otpy.child(Shop)
 """
 
@@ -129,6 +133,13 @@ def test_init_is_run_with_the_arguments_when_asked_for(otpy: Otpy) -> None:
 def test_spec_is_checked_as_it_is(otpy: Otpy) -> None:
     assert words(otpy("check", "otpy_test_shop:SPEC").stdout) == words(SHOP)
     assert otpy("check", "otpy_test_shop:SPEC", "argument").exit_code == 70
+
+
+def test_gentle_options_are_shown(otpy: Otpy) -> None:
+    assert "back-off 1-60s  own limit 9 in 600s" in otpy("check", "otpy_test_shop:Gentle").stdout
+    (poll,) = json.loads(otpy("check", "otpy_test_shop:Gentle", "--json").stdout)["tree"]["children"]
+    assert poll["backoff"]["most"] == 60.0
+    assert poll["limit"] == {"max_restarts": 9, "max_seconds": 600.0, "then": "give_up"}
 
 
 def test_json_tells_the_same(otpy: Otpy, directory: Path) -> None:

@@ -69,6 +69,18 @@ def test_guides_can_be_plain_ascii() -> None:
     assert lines[1].startswith("|-- cache")
 
 
+def test_a_child_that_waits_for_its_restart_says_how_long_and_one_that_was_given_up_that_it_failed() -> None:
+    waits = worker("shop/feed", kind="poll_feed", status="restarting", number=0, next_start=12.0)
+    failed = worker("shop/mail", kind="Mail", status="failed", number=0)
+
+    lines = [line.split() for line in tree([supervisor("shop", 2), waits, failed])]
+
+    assert lines[1] == ["├──", "feed", "poll_feed", "restarting", *"restarts 0 queue 0 starts in 12s".split()]
+    assert lines[2][:4] == ["└──", "mail", "Mail", "failed"]
+    facts = [line.split() for line in printed(info_view(Detail(record=waits, stack=None)))]
+    assert ["next", "start", "in", "12s"] in facts
+
+
 def test_zombies_stand_below_with_their_thread() -> None:
     zombie = worker("shop/old", status="zombie", busy=12.0, current="call get", thread="otpy-3")
 

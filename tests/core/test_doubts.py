@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.core.backoff import Backoff
 from otpy.core.doubts import doubts, stop_time
+from otpy.core.intensity import Limit
 from support.parts import keeper, worker
 
 if TYPE_CHECKING:
@@ -80,6 +82,23 @@ def test_temporary_sibling_takes_nobody_along() -> None:
 def test_start_timeout_longer_than_the_window_would_be_tried_for_ever() -> None:
     (finding,) = doubts(keeper("t", worker("t/a", start_timeout=6.0), worker("t/b", start_timeout=5.0)), LONG)
     assert finding.text.startswith("a may take 6 s to fail to start, longer than the window of 5 s")
+
+
+@pytest.mark.parametrize(
+    ("backoff", "limit", "is_doubtful"),
+    [
+        (Backoff(), None, True),  # 1 + 2 + 4 s on average, and 5 s
+        (Backoff(first=0.1, most=1.0), None, False),
+        (Backoff(first=0.1, factor=50.0, most=1_000.0), None, True),
+        (Backoff(), Limit(3, 60.0), False),
+        (Backoff(), Limit(1_440, 86_400.0), False),
+        (Backoff(jitter=0.0), Limit(1_440, 86_000.0), True),
+        (Backoff(), Limit(0, 0.1), False),
+    ],
+)
+def test_pauses_that_outgrow_the_window(backoff: Backoff, limit: Limit | None, *, is_doubtful: bool) -> None:
+    found = doubts(keeper("t", worker("t/a", backoff=backoff, limit=limit)), LONG)
+    assert [finding.text.startswith("a pauses so long") for finding in found] == [True] * is_doubtful
 
 
 @pytest.mark.parametrize(
