@@ -75,7 +75,13 @@ def test_a_child_that_waits_for_its_restart_says_how_long_and_one_that_was_given
 
     lines = [line.split() for line in tree([supervisor("shop", 2), waits, failed])]
 
-    assert lines[1] == ["├──", "feed", "poll_feed", "restarting", *"restarts 0 queue 0 starts in 12s".split()]
+    assert lines[1] == [
+        "├──",
+        "feed",
+        "poll_feed",
+        "restarting",
+        *["restarts", "0", "queue", "0", "starts", "in", "12s"],
+    ]
     assert lines[2][:4] == ["└──", "mail", "Mail", "failed"]
     facts = [line.split() for line in printed(info_view(Detail(record=waits, stack=None)))]
     assert ["next", "start", "in", "12s"] in facts

@@ -83,12 +83,14 @@ def _is_free(ref: Ref) -> bool:
 
 def _of_keeper(system: VirtualSystem, ref: Ref, living: list[Ref]) -> Iterator[str]:
     entries = ref.actor._table.by_id
+    waits = any(entry.due is not None for entry in entries.values())  # for a back-off, perhaps with its whole group
     for ident, entry in entries.items():
-        if entry.restarting:
+        if entry.restarting and not waits:
             yield f"{ref} still tries to restart {ident}"
         if entry.ref is not None and (entry.ref.reason is not None or entry.ref.parent is not ref):
             yield f"{ref} keeps a dead {entry.ref}"
         is_missed = entry.ref is None and entry.spec.options.restart == "permanent" and entry.starts > 0
+        is_missed = is_missed and not waits and not entry.given_up
         ledger = ledger_of(system)
         if is_missed and ref not in ledger.touched and f"{ref.path}/{ident}" not in ledger.ignored:
             yield f"{ref} has not brought back {ident}"

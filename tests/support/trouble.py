@@ -91,6 +91,10 @@ def any_child(keeper: Any, depth: int, number: int) -> otpy.ChildSpec:
     options: Any = {"id": f"c{number}", "restart": chance.choice(["permanent", "transient", "temporary"])}
     if options["restart"] != "permanent" and getattr(keeper, "auto_shutdown", "never") != "never":
         options["significant"] = chance.random() < 0.5
+    if options["restart"] != "temporary" and chance.random() < 0.15:
+        options["backoff"] = otpy.Backoff(first=0.2, most=1.0, reset_after=0.5)
+    if options["restart"] != "temporary" and chance.random() < 0.15:
+        options["limit"] = otpy.Limit(chance.randrange(3), then=chance.choice(["give_up", "give_up", "escalate"]))
     dice = chance.random()
     if dice < 0.25 and depth < 2:
         return otpy.child(Tree, depth + 1).opts(**options)
