@@ -13,7 +13,8 @@ from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.part_views import explain_view
 from otpy.cli.run import load
 from otpy.cli.screen import console
-from otpy.core.consequences import End, Unforeseeable, foretell, thresholds
+from otpy.core.consequences import End, foretell, thresholds
+from otpy.core.story import Unforeseeable
 
 if TYPE_CHECKING:
     from otpy.core.part import Part

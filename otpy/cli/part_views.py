@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from otpy.cli.views import Guides
-    from otpy.core.consequences import Round, Step, Threshold
+    from otpy.core.consequences import Threshold
     from otpy.core.part import Finding, Part
+    from otpy.core.story import Round, Step
 
 __all__ = ["check_view", "explain_view"]
 

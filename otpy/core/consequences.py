@@ -1,4 +1,4 @@
-"""What the end of one actor takes along, foretold from the pure functions that supervisors use: nothing is started.
+"""What the end of one actor takes along, foretold without starting anything.
 
 It is assumed that all else is well: every start goes well, every child stops as told, and all happens within the
 windows of time in which restarts are counted.
@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from otpy.core.exit_codes import ExitCode
-from otpy.core.intensity import Window, admit
-from otpy.core.reason import Crashed, Killed, Normal, Reason, RestartLimit, Shutdown, is_clean
-from otpy.core.strategy import affected, ends_supervisor, verdict
+from otpy.core.reason import Crashed, Killed, Normal, Reason, RestartLimit, Shutdown
+from otpy.core.story import Story, exit_code_of, is_end_of, limit_of
+from otpy.core.strategy import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.core.part import Part
+    from otpy.core.story import Node, Round
 
-__all__ = ["REASONS", "End", "Round", "Step", "Threshold", "Unforeseeable", "foretell", "thresholds"]
+__all__ = ["REASONS", "End", "Threshold", "foretell", "thresholds"]
 
 End = Literal["normal", "shutdown", "crash", "kill"]
 
@@ -30,46 +30,6 @@ REASONS: Final[dict[End, Reason]] = {
     "kill": Killed(),
 }
 """How an actor may end."""
-
-ANY = "*"
-"""The last part of a path for whatever a dynamic supervisor starts."""
-
-Kind = Literal["ended", "follows", "stopped", "started", "stays", "forgotten", "waits", "given_up", "gives_up", "exit"]
-DEATHS: Final = ("ended", "follows", "stopped", "gives_up")
-
-
-class Unforeseeable(Exception):  # noqa: N818 - no mistake, but a limit of what can be known
-    """There is no such part, or it cannot be known without starting the tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One thing that happens."""
-
-    kind: Kind
-    """`ended` by itself, `follows` a killed supervisor by its link, `stopped` by its supervisor, `started`, `stays`
-    without a process, `forgotten` with its spec, `waits` for its back-off, `given_up` by its own limit, `gives_up` as a
-    supervisor, or the program's `exit`."""
-    path: str
-    """Whose."""
-    code: int | None = None
-    """The program's exit code, of an `exit`."""
-
-    @property
-    def mark(self) -> str | None:
-        """`-path` for a death, `+path` for a start, nothing for what is no more than a note."""
-        sign = "-" if self.kind in DEATHS else "+" if self.kind == "started" else ""
-        return f"{sign}{self.path}" if sign else None
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What one end takes along, in order."""
-
-    steps: tuple[Step, ...]
-    """From the end itself to the last start."""
-    untouched: tuple[str, ...]
-    """Who lives before and after, the same incarnation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,31 +51,13 @@ class Threshold:
     """The program's exit code, when it ends."""
 
 
-class _Node:
-    """One part while it lives and dies."""
-
-    def __init__(self, part: Part, above: _Node | None) -> None:
-        self.part = part
-        self.above = above
-        self.is_alive = False
-        self.is_given_up = False
-        self.stamps: tuple[float, ...] = ()  # of the restarts it has made
-        self.own: tuple[float, ...] = ()  # of its own restarts, if they count apart
-        self.children: list[_Node] = []
-
-    def fill(self) -> None:
-        """As after its start: the declared children, and nothing counted."""
-        self.stamps = ()
-        self.children = [] if _is_dynamic(self.part) else [_Node(child, self) for child in self.part.children]
-
-
 def foretell(root: Part, path: str, end: End = "crash", times: int = 1) -> list[Round]:
     """What happens when the actor at a path ends, so many times in a row; fewer when it is gone for good before.
 
     Raises:
         Unforeseeable: there is no such part, or nothing is known of it.
     """
-    story = _Story(root)
+    story = Story(root)
     rounds: list[Round] = []
     for number in range(times):
         node = story.find(path, grows=number == 0)
@@ -131,21 +73,21 @@ def thresholds(root: Part, path: str, end: End = "crash") -> list[Threshold]:
     Raises:
         Unforeseeable: as `foretell`.
     """
-    node = _Story(root).find(path, grows=True)
+    node = Story(root).find(path, grows=True)
     assert node is not None  # noqa: S101 - at the start everybody is there
     return list(_climb(node, REASONS[end], 1))
 
 
-def _climb(node: _Node, reason: Reason, count: int) -> Iterator[Threshold]:
+def _climb(node: Node, reason: Reason, count: int) -> Iterator[Threshold]:
     above = node.above
     if above is None:
         return
-    ends_above = node.part.options.significant and _ends(above, node)
+    ends_above = node.part.options.significant and is_end_of(above, node)
     if verdict(node.part.options.restart, reason) != "restart":
         if ends_above:
             yield from _climb(above, Shutdown(), count)
         return
-    window, own_gives_up = _limit(node, above)
+    window, own_gives_up = limit_of(node, above)
     count *= window.max_restarts + 1
     giver = node if own_gives_up else above
     passed = Threshold(count, giver.part.path, window.max_restarts, window.max_seconds, "given_up")
@@ -156,232 +98,11 @@ def _climb(node: _Node, reason: Reason, count: int) -> Iterator[Threshold]:
         return
     reason = Shutdown(RestartLimit(above.part.path, node.part.id, window.max_restarts, window.max_seconds, reason))
     if above.above is None:
-        yield replace(passed, then="exit", code=int(_exit_code(reason)))
+        yield replace(passed, then="exit", code=int(exit_code_of(reason)))
     elif verdict(above.part.options.restart, reason) == "restart":
         yield replace(passed, then="restarted")
         yield from _climb(above, reason, count)
     else:
-        ends_it = above.part.options.significant and _ends(above.above, above)
+        ends_it = above.part.options.significant and is_end_of(above.above, above)
         yield replace(passed, then="ends_parent" if ends_it else "stays")
         yield from _climb(above, reason, count)
-
-
-class _Story:
-    """A tree in which one thing after another happens; the pure functions say what."""
-
-    def __init__(self, root: Part) -> None:
-        self.root = _Node(root, None)
-        self.steps: list[Step] = []
-        self.start(self.root)
-
-    def find(self, path: str, *, grows: bool) -> _Node | None:
-        """The part at a path, alive or not; None for one that is forgotten.
-
-        With `grows`, a child of a dynamic supervisor that is not there is taken as started by somebody.
-        """
-        first, *rest = path.split("/")
-        node = self.root
-        if first != node.part.path:
-            message = f"no part {path!r}: the tree is {node.part.path!r}"
-            raise Unforeseeable(message)
-        for ident in rest:
-            found = next((child for child in node.children if _id(child) == ident), None)
-            if found is None and grows and _is_dynamic(node.part):
-                found = self._grown(node, ident)
-            if found is None and not grows:
-                return None
-            if found is None:
-                raise Unforeseeable(_missing(node.part, ident))
-            node = found
-        return node
-
-    def _grown(self, node: _Node, ident: str) -> _Node:
-        """A child that somebody has started under a dynamic supervisor."""
-        if not node.part.children:
-            message = f"what {node.part.path} starts is not declared: otpy.dynamic(Class) would say so"
-            raise Unforeseeable(message)
-        child = _Node(_placed(node.part.children[0], f"{node.part.path}/{ident}"), node)
-        node.children.append(child)
-        before, self.steps = self.steps, []
-        self.start(child)
-        self.steps = before
-        return child
-
-    def play(self, node: _Node, reason: Reason) -> Round:
-        """One end, and all that follows."""
-        before = [each.part.path for each in _living(self.root)]
-        self.steps = []
-        is_asked = node.part.is_supervisor and is_clean(reason)
-        if is_asked:
-            self.stop_children(node)
-        self.note("ended", node)
-        node.is_alive = False
-        if not is_asked:
-            self.follow(node)
-        self.act(node, reason)
-        touched = {step.path for step in self.steps}
-        return Round(tuple(self.steps), tuple(path for path in before if path not in touched))
-
-    def note(self, kind: Kind, node: _Node) -> None:
-        """Add one step."""
-        self.steps.append(Step(kind, node.part.path))
-
-    # What supervisors do.
-
-    def act(self, node: _Node, reason: Reason) -> None:
-        """A part has ended: its supervisor acts, or, above the root, the program ends."""
-        above = node.above
-        if above is None:
-            self.steps.append(Step("exit", node.part.path, int(_exit_code(reason))))
-            return
-        decided = verdict(node.part.options.restart, reason)
-        if decided == "restart":
-            self.restart(above, node, reason)
-            return
-        is_kept = decided == "keep" and not _is_dynamic(above.part)
-        self.note("stays" if is_kept else "forgotten", node)
-        if not is_kept:
-            above.children.remove(node)
-        self.after_end(above, node)
-
-    def after_end(self, above: _Node, node: _Node) -> None:
-        """The end of a significant child may be that of its supervisor."""
-        if node.part.options.significant and _ends(above, node):
-            self.end_all(above, "ended", Shutdown())
-
-    def restart(self, above: _Node, node: _Node, reason: Reason) -> None:
-        """Start a part again with those it takes along, or give up."""
-        waits = node.part.options.backoff is not None
-        if waits:
-            self.stop_group(above, node)
-            self.note("waits", node)
-        window, own_gives_up = _limit(node, above)
-        if node.part.options.limit is not None:
-            node.own, is_allowed = admit(window, node.own, 0.0)
-        else:
-            above.stamps, is_allowed = admit(window, above.stamps, 0.0)
-        if is_allowed:
-            self.start_group(self.stop_group(above, node))
-        elif own_gives_up:
-            self.give_up(above, node, others_wait=waits)
-        else:
-            detail = RestartLimit(above.part.path, node.part.id, window.max_restarts, window.max_seconds, reason)
-            self.end_all(above, "gives_up", Shutdown(detail))
-
-    def give_up(self, above: _Node, node: _Node, *, others_wait: bool) -> None:
-        """One part is given up alone."""
-        node.is_given_up = True
-        self.note("given_up", node)
-        if others_wait:
-            group = _group(above, node)
-            self.start_group([each for each in group if not each.is_alive and not each.is_given_up])
-        self.after_end(above, node)
-
-    def stop_group(self, above: _Node, node: _Node) -> list[_Node]:
-        """Stop whom a restart takes along; returns who is to be started."""
-        group = [each for each in _group(above, node) if not each.is_given_up]
-        for each in reversed(group):
-            if each is node:
-                continue
-            self.stop(each)
-            if each.part.options.restart == "temporary":
-                self.note("forgotten", each)
-                above.children.remove(each)
-        return [each for each in group if each in above.children]
-
-    def start_group(self, group: list[_Node]) -> None:
-        """Start parts in their order."""
-        for each in group:
-            self.start(each)
-
-    def start(self, node: _Node) -> None:
-        """Start a part: its children first, then it is done itself."""
-        node.is_alive, node.is_given_up = True, False
-        node.fill()
-        self.start_group(list(node.children))
-        self.note("started", node)
-
-    def stop(self, node: _Node) -> None:
-        """Tell a part to stop, if it lives."""
-        if node.is_alive:
-            self.stop_children(node)
-            node.is_alive = False
-            self.note("stopped", node)
-
-    def stop_children(self, node: _Node) -> None:
-        """Stop all below a part in reverse."""
-        for child in reversed(node.children):
-            self.stop(child)
-
-    def follow(self, node: _Node) -> None:
-        """A supervisor was killed: its links end those below it, in no order that could be relied upon."""
-        for child in reversed(node.children):
-            if child.is_alive:
-                self.stop_children(child)
-                child.is_alive = False
-                self.note("follows", child)
-
-    def end_all(self, node: _Node, kind: Kind, reason: Reason) -> None:
-        """A supervisor stops its children and ends."""
-        self.stop_children(node)
-        node.is_alive = False
-        self.note(kind, node)
-        self.act(node, reason)
-
-
-def _limit(node: _Node, above: _Node) -> tuple[Window, bool]:
-    """The limit that a restart counts for, and whether passing it gives up the child alone."""
-    own = node.part.options.limit
-    if own is not None:
-        return own, own.then == "give_up"
-    flags = above.part.flags
-    assert flags is not None  # noqa: S101 - what has known children has known flags
-    return Window(flags.max_restarts, flags.max_seconds), False
-
-
-def _group(above: _Node, node: _Node) -> list[_Node]:
-    flags = above.part.flags
-    assert flags is not None  # noqa: S101 - what has known children has known flags
-    return list(affected(flags.strategy, above.children, above.children.index(node)))
-
-
-def _ends(above: _Node, node: _Node) -> bool:
-    """Whether a supervisor ends when this significant child has."""
-    flags = above.part.flags
-    left = sum(child.part.options.significant and child.is_alive and child is not node for child in above.children)
-    return flags is not None and ends_supervisor(flags.auto_shutdown, significant_left=left)
-
-
-def _exit_code(reason: Reason) -> ExitCode:
-    """How `otpy run` ends when its root has ended by itself."""
-    gave_up = isinstance(reason, Shutdown) and isinstance(reason.detail, RestartLimit)
-    return ExitCode.CLEAN if is_clean(reason) and not gave_up else ExitCode.FAILED
-
-
-def _is_dynamic(part: Part) -> bool:
-    return part.flags is not None and part.flags.is_dynamic
-
-
-def _id(node: _Node) -> str:
-    return node.part.path.rpartition("/")[2]
-
-
-def _living(node: _Node) -> Iterator[_Node]:
-    if node.is_alive:
-        yield node
-        for child in node.children:
-            yield from _living(child)
-
-
-def _placed(part: Part, path: str) -> Part:
-    """The same part somewhere else, with all below it."""
-    children = tuple(_placed(child, f"{path}/{child.path.rpartition('/')[2]}") for child in part.children)
-    return replace(part, path=path, children=children)
-
-
-def _missing(part: Part, ident: str) -> str:
-    if part.unknown is not None:
-        return f"what is below {part.path} cannot be known without starting it: {part.unknown}"
-    known = [child.path.rpartition("/")[2] for child in part.children]
-    below = f"it has {', '.join(known)}" if known else "it has no children"
-    return f"{part.path} has no child {ident!r}: {below}"

@@ -15,8 +15,8 @@ from otpy.events import ChildStarted
 from otpy.testing import VirtualSystem
 
 if TYPE_CHECKING:
-    from otpy.core.consequences import Round
     from otpy.core.part import Part
+    from otpy.core.story import Round
 
 LONG = 1e6
 """Seconds no test takes: all restarts fall into one window."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otpy.core.backoff import Backoff
-from otpy.core.consequences import Threshold, Unforeseeable, foretell, thresholds
+from otpy.core.consequences import Threshold, foretell, thresholds
 from otpy.core.intensity import Limit
+from otpy.core.story import Unforeseeable
 from support.parts import keeper, worker
 
 if TYPE_CHECKING:
