@@ -134,6 +134,9 @@ def _defer(ref: Ref[Any], caller: Caller) -> None:
 def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
     """End as decided: `terminate` first, then the reply, then the exit. OTP: {stop, Reason, Reply, State}."""
     reason = death.terminate(ref, reason)
+    if ref.more is not None and ref.more.pending is reason:
+        death.obey(ref)  # an exit signal cut `terminate` short: it is dead before it comes to reply
+        return
     if decision.has_reply and caller is not None:
         caller.resolve(decision.reply)
     death.end(ref, reason)

@@ -168,3 +168,21 @@ def test_a_crash_in_terminate_is_the_reason(system: otpy.System) -> None:
     with pytest.raises(CallExitError, match="in terminate"):
         system.start(Failing).call(Doer.do, lambda _: otpy.Stop())
     assert system.start(Failing).call(Doer.do, lambda _: otpy.Stop(otpy.Normal(), "bye")) == "bye"
+
+
+def test_a_stop_that_an_exit_signal_cuts_short_gives_no_reply(timed: otpy.System, clock: VirtualClock) -> None:
+    """OTP replies after `terminate`, to which this one does not come. Found by the oracle."""
+    seen: list[object] = []
+    server = timed.start(Slow)
+
+    def ask(_: Doer) -> None:
+        with pytest.raises(CallExitError) as caught:
+            server.call(Doer.do, lambda _: otpy.Stop(otpy.Normal(), "bye"))
+        seen.append(caught.value.reason)
+
+    timed.start(Doer).cast(Doer.run, ask)
+    clock.advance(0.1)
+    server.exit(BOOM)
+    timed.wait_idle()
+    assert seen == [BOOM]
+    assert server.reason == BOOM

@@ -1,0 +1,74 @@
+"""Looks for a scenario that the two sides play differently: hypothesis draws them, and shrinks what it finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from .beam import BeamError
+from .compare import DifferentError, compare
+from .families import FAMILIES
+from .generator import scenarios
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .beam import Beam
+    from .families import Family
+    from .model import Scenario
+
+__all__ = ["Search"]
+
+
+class Search:
+    """One search, the same for the same seed."""
+
+    def __init__(self, rounds: int, number: int, families: tuple[Family, ...] = FAMILIES) -> None:
+        """So many scenarios, drawn from a seed."""
+        self._rounds = rounds
+        self._number = number
+        self._families = families
+        self.played = 0
+        """Scenarios played so far."""
+        self.stuck: BeamError | None = None
+        """The node gave no answer."""
+        self.found: int | None = None
+        """The first scenario that differed; those after it were tries to make it simpler."""
+
+    def run(self, beam: Beam, *, shrinks: bool = True, tell: Callable[[int], object] = lambda _: None) -> None:
+        """Play them; `tell` is told how many were played.
+
+        Raises:
+            DifferentError: the simplest scenario that differs.
+            BeamError: the node gave no answer to one.
+        """
+        phases = [Phase.generate, Phase.shrink] if shrinks else [Phase.generate]
+
+        @seed(self._number)
+        @settings(
+            max_examples=self._rounds,
+            phases=phases,
+            database=None,
+            deadline=None,
+            derandomize=False,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(scenarios(self._families))
+        def play(scenario: Scenario) -> None:
+            if self.stuck is not None:
+                return  # there is nothing to make simpler: each try would take its whole patience
+            self.played += 1
+            tell(self.played)
+            try:
+                compare(scenario, beam)
+            except BeamError as error:
+                self.stuck = error
+            except DifferentError:
+                self.found = self.found or self.played
+                raise
+
+        play()
+        if self.stuck is not None:
+            raise self.stuck
