@@ -19,6 +19,9 @@ Never drawn, for OTP leaves it open:
   handled before its own end is open (all let go before the end; `links` stops no supervisor before);
 - a supervisor with links below it that is killed: the same;
 - `continue` in a worker that an exit signal could end before it runs: only trapping ones that are not killed;
+- an end while the start of its own supervisor waits at a gate: when the gate opens, that supervisor acts on the end
+  while the one above goes on, too (gates only below the top, and where the script adds a child);
+- a message to a worker whose `init` waits at a gate: the same (the step then says `starting`);
 - the order of what dynamic supervisors list, and of what their children do when they stop.
 
 Never drawn, for otpy differs on purpose (docs/reference/not-as-otp.md, docs/explanation/semantics.md):

@@ -134,7 +134,10 @@ class Forest:
             **self._kept(auto_shutdown),
         }
         for _ in range(self.pick((2, 3, 3, 4, 5) if ident == "top" else (1, 2, 2, 3))):
-            self.children[ident].append(self.new_child(own, depth=depth))
+            child = self.new_child(own, depth=depth)
+            if ident != "top" and child["kind"] == "worker":
+                child["plan"] = child["plan"].replace("g", "+")
+            self.children[ident].append(child)
         return supervisor | {"children": list(self.children[ident])}
 
     def _dynamic(self, ident: str, auto_shutdown: str) -> Definition:
