@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import tomllib
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-import otpy_command
 from otpy.cli import COMMANDS, main
 from otpy.cli.lazy import LazyGroup
 from otpy.cli.reach import Reach
@@ -24,7 +22,6 @@ from otpy.control.claim import claim_name
 from otpy.control.snapshot import Snapshot, from_plain
 from otpy.core.exit_codes import ExitCode
 from support.fake_system import FakeSystem, shop, supervisor, worker
-from support.source import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -293,29 +290,6 @@ def test_a_command_whose_reader_has_gone_ends_without_a_word(serve: Serve, direc
     os.close(output)
 
     assert (ended.stderr, ended.returncode) == (b"", ExitCode.UNREAD)
-
-
-@pytest.mark.parametrize("module", ["otpy", "click", "msgpack"])
-def test_ctrl_c_while_the_command_is_read_is_one_line(tmp_path: Path, module: str) -> None:
-    """It gave a traceback of whatever module was being read."""
-    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt")
-
-    ended = subprocess.run(
-        [sys.executable, "-c", "import otpy_command; otpy_command.main()"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        check=False,
-    )
-
-    assert (ended.stdout, ended.stderr, ended.returncode) == (b"", b"Error: interrupted\n", ExitCode.FAILED)
-
-
-def test_the_installed_command_is_the_one_that_is_read_first() -> None:
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-
-    assert scripts == {"otpy": "otpy_command:main"}
-    assert otpy_command.FAILED == ExitCode.FAILED
 
 
 def screen(*, terminal: bool) -> Console:
