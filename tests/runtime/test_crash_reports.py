@@ -75,8 +75,8 @@ def test_those_who_end_with_it_are_named_with_their_ancestors(system: otpy.Syste
         ("t/Doer-3", ()),
         ("t/Doer-2/Doer", ("t/Doer-2",)),
     ]
-    assert not nested.is_alive()
     system.wait_idle()
+    assert not nested.is_alive()
     assert (second.is_alive(), third.is_alive(), trapping.is_alive(), beyond.is_alive()) == (False, False, True, True)
     assert "ends with it: t/Doer-2 (Doer), t/Doer-3 (Doer)" in str(report)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = ("-q", "--tb=short", "--no-header", "-p", "no:cacheprovider", "-o", "console_output_style=classic")
+HOG = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 LAST = re.compile(r"^.* in [\d.]+s.*$", re.MULTILINE)
 
@@ -75,8 +76,8 @@ def _run(number: int, asked: argparse.Namespace) -> list[str]:
 
 @contextmanager
 def _hogs(count: int) -> Iterator[None]:
-    """So many processes that only compute."""
-    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    """So many processes that only compute, and end with this one, however it ends."""
+    hogs = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count)]
     try:
         yield
     finally:
