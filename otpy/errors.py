@@ -10,6 +10,7 @@ OtpyError
 │   └── IgnoredError                  its init said `Ignore`
 ├── CallError                         a call got no reply
 │   ├── CallTimeoutError (TimeoutError)
+│   │   └── ActorBusyError            it is in a message for longer than somebody waits to look into it
 │   ├── CallExitError                 the server ended; carries its exit reason
 │   │   └── NoProcError               there was no such actor
 │   ├── DeadlockError                 a call to oneself, or a circle of calls
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import BadSpec, Reason, RestartLimit
 
 __all__ = [
+    "ActorBusyError",
     "ActorExit",
     "CallError",
     "CallExitError",
@@ -161,6 +163,16 @@ class CallTimeoutError(CallError, TimeoutError):
         """Name the time that was not enough, in seconds."""
         super().__init__(target, request, f"no reply within {timeout:g} s; give it more with .within(seconds)")
         self.timeout = timeout
+
+
+class ActorBusyError(CallTimeoutError):
+    """An actor is in a message for longer than somebody waits to look into it; what was asked for is still done."""
+
+    def __init__(self, target: str, request: str, timeout: float, doing: str) -> None:
+        """Say what it does; `timeout` in seconds."""
+        CallError.__init__(self, target, request, f"not done within {timeout:g} s: it is {doing}")
+        self.timeout = timeout
+        self.doing = doing
 
 
 class CallExitError(CallError):

@@ -253,6 +253,7 @@ class DynamicSupervisor(Keeper):
 
     def end_all(self, reason: Reason) -> Flow[Stop]:
         """Stop all children at once, then end."""
+        self._me.extras().stopping = True
         yield from self.stop_together(self._table.entries())
         return Stop(reason)
 

@@ -43,6 +43,7 @@ class Wait:
 
     deferred = False
     claim = (True,)
+    word = "its start or end"
 
     def __init__(self, first: Ref[Any] | None = None) -> None:
         """Name the one on whom it depends, or `add` several."""

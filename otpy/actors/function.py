@@ -72,6 +72,9 @@ class _Running:
     """A coroutine that an exit signal cancels; no circle of calls leads through it."""
 
     deferred = True
+    target = None
+    claim = (True,)
+    word = "await"
 
     def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Future[object]) -> None:
         self._loop = loop

@@ -282,6 +282,7 @@ class Keeper(Gentle):
 
     def end_all(self, reason: Reason) -> Flow[Stop]:
         """Stop all children, the last started first, then end."""
+        self._me.extras().stopping = True
         for entry in reversed(self._table.entries()):
             yield from self.stop_entry(entry)
         return Stop(reason)

@@ -17,8 +17,10 @@ COMMANDS = {
     "kill": "otpy.cli.operate:kill",
     "ps": "otpy.cli.ps:ps",
     "restart": "otpy.cli.operate:restart",
+    "resume": "otpy.cli.operate:resume",
     "run": "otpy.cli.run:run",
     "stop": "otpy.cli.operate:stop",
+    "suspend": "otpy.cli.operate:suspend",
     "tree": "otpy.cli.tree:tree",
     "why": "otpy.cli.why:why",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +13,14 @@ from otpy.control.errors import NoAnswerError
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from otpy.cli.reach import Reach
 
-__all__ = ["kill", "restart", "stop"]
+__all__ = ["kill", "restart", "resume", "stop", "suspend"]
 
+ANSWER_TIME = 5.0
+"""Seconds for the answer of a program that waits itself for so long as it was told."""
 WITHIN = 60.0
 """Seconds: twice the time in which a whole tree has to stop."""
 
@@ -60,10 +63,45 @@ def kill(reach: Reach, path: str, within: float) -> None:
     click.echo(f"{visible(path)} is killed")
 
 
-def _carry_out(reach: Reach, verb: str, path: str, within: float) -> None:
+patience_option = click.option(
+    "--within",
+    type=click.FloatRange(min=0, min_open=True, max=60.0),
+    default=5.0,
+    show_default=True,
+    help="Seconds it may be in a message before it is said to be busy; it is done after that message.",
+)
+
+
+@click.command
+@click.argument("path")
+@click.option(
+    "--for", "seconds", type=click.FloatRange(min=0, min_open=True), help="Resume it by itself after so long."
+)
+@patience_option
+@reach_options
+def suspend(reach: Reach, path: str, seconds: float | None, within: float) -> None:
+    """Have one actor, such as shop/feed, handle no messages until otpy resume; they wait in its mailbox."""
+    _carry_out(reach, "suspend", path, within + ANSWER_TIME, {"within": within, "seconds": seconds})
+    until = f"otpy resume {visible(path)}" if seconds is None else f"{seconds:g} s have gone by"
+    click.echo(f"{visible(path)} is suspended until {until}")
+
+
+@click.command
+@click.argument("path")
+@patience_option
+@reach_options
+def resume(reach: Reach, path: str, within: float) -> None:
+    """Have one actor, such as shop/feed, go on with its messages."""
+    _carry_out(reach, "resume", path, within + ANSWER_TIME, {"within": within})
+    click.echo(f"{visible(path)} goes on")
+
+
+def _carry_out(
+    reach: Reach, verb: str, path: str, within: float, params: Mapping[str, object] = MappingProxyType({})
+) -> None:
     with reach.connect_to_path(path) as client:
         try:
-            client.ask(verb, within=within, path=path)
+            client.request(verb, {"path": path, **params}, within=within)
         except NoAnswerError as error:
             # Silence may be a command that takes its time; a program that still greets is at work on it.
             reach.connect_to_path(path).close()

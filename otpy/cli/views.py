@@ -162,6 +162,8 @@ def _notes(record: ActorRecord) -> Iterator[str]:
         yield counted(record.children, "child")
     if record.next_start is not None:
         yield f"starts in {duration(record.next_start)}"
+    if record.suspended is not None:
+        yield f"suspended {duration(record.suspended)}"
     if record.busy is not None:
         yield f"busy {duration(record.busy)}"
         if record.current:
@@ -191,6 +193,10 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "queue", counted(record.queue, "message")
     yield "busy", "no" if record.busy is None else f"for {duration(record.busy)}"
     yield "message", visible(record.current or "none")
+    if record.waiting:
+        yield "waits for", visible(record.waiting, 500)
+    if record.suspended is not None:
+        yield "suspended", f"for {duration(record.suspended)}"
     yield "thread", visible(record.thread or "none")
     if record.type == "supervisor":
         yield "strategy", visible(record.strategy or "none")

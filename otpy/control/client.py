@@ -29,7 +29,7 @@ from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 __all__ = ["Client", "Endpoint", "Hello", "connect", "connect_to", "listed"]
@@ -152,9 +152,13 @@ class Client:
             NoAnswerError: no answer in time; a command that was understood goes on.
             GoneError: the program ended meanwhile.
         """
+        return self.request(verb, params, within=within)
+
+    def request(self, verb: str, params: Mapping[str, object], *, within: float = REPLY_TIME) -> object:
+        """As `ask`, for parameters that may have any name."""
         by = time.monotonic() + within
         number = next(self._numbers)
-        request = {"protocol": PROTOCOL, "id": number, "verb": verb, "params": params}
+        request = {"protocol": PROTOCOL, "id": number, "verb": verb, "params": dict(params)}
         self._send(encode(request, max_bytes=MAX_REQUEST_BYTES), within)
         while True:
             reply = self._receive(by, within)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from otpy.control.errors import WireError
 from otpy.core.exits import ExitAction, ExitRecord
-from otpy.core.record import ActorRecord
+from otpy.core.record import ActorRecord, MailboxRecord, StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,6 +54,14 @@ class Inspected(Protocol):
         """The latest exits that concern a path, the latest first; raises `NoSuchActorError`."""
         ...
 
+    def state(self, path: str, *, timeout: float = 2.5) -> StateRecord:
+        """What an actor holds; asks it, and waits at most so many seconds."""
+        ...
+
+    def mailbox(self, path: str, limit: int = 20) -> MailboxRecord:
+        """What waits for an actor, by kind."""
+        ...
+
     def counts(self) -> dict[str, int]:
         """Actors, zombies, threads, run queue."""
         ...
@@ -68,6 +76,14 @@ class Inspected(Protocol):
 
     def kill(self, path: str) -> object:
         """Kill one actor; blocks until done."""
+        ...
+
+    def suspend(self, path: str, *, timeout: float = 5.0, seconds: float | None = None) -> object:
+        """Have an actor handle no messages; waits for the one it is in."""
+        ...
+
+    def resume(self, path: str, *, timeout: float = 5.0) -> object:
+        """Have it go on."""
         ...
 
     def request_stop(self) -> object:
@@ -212,6 +228,8 @@ _KINDS: tuple[type[Any], ...] = (
     ExitAction,
     ExitRecord,
     Exits,
+    StateRecord,
+    MailboxRecord,
 )  # dataclasses of different shapes
 _NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS}
 # A field of a new type fails here, at import, until it gets its reader.

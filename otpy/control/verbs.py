@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
@@ -35,6 +36,16 @@ DEFAULT_EXITS = 20
 """Exits told of, unless the client says otherwise."""
 MAX_EXITS = 600
 """Exits in one reply; a system remembers no more."""
+DEFAULT_MESSAGES = 20
+"""Waiting messages told of, unless the client says otherwise."""
+MAX_MESSAGES = 1_000
+"""Waiting messages in one reply."""
+STATE_TIME = 2.5
+"""Seconds an actor may be in a message before its state is not waited for. observer_cli: 2500 ms."""
+SUSPEND_TIME = 5.0
+"""Seconds the same before it is said to be busy. OTP: 5000 ms, sys:suspend/1."""
+MAX_WITHIN = 60.0
+"""Seconds anybody waits for an actor here."""
 MAX_STACK = 20_000
 """Characters of a stack, from its inner end."""
 
@@ -124,6 +135,20 @@ def integer_of(params: Params, name: str, default: int) -> int:
     return min(value, sys.maxsize)  # more than there can be of anything, and what takes a size refuses more
 
 
+def seconds_of(params: Params, name: str, default: float | None) -> float | None:
+    """A parameter that is a time in seconds, an hour at most for what somebody waits for.
+
+    Raises:
+        BadRequestError: it is no number above 0.
+    """
+    value = params.get(name, default)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise BadRequestError(f"the parameter {name!r} must be a number of seconds above 0")
+    return float(value)
+
+
 @register("summary", right="read", inline=True)
 def summary(system: Inspected, _params: Params) -> object:
     """The program as one line."""
@@ -157,6 +182,34 @@ def why(system: Inspected, params: Params) -> object:
     path = path_of(params)
     limit = min(integer_of(params, "limit", DEFAULT_EXITS), MAX_EXITS)
     return to_plain(Exits(path=path, exits=tuple(system.exits(path, limit=limit))))
+
+
+@register("mailbox", right="read", inline=True)
+def mailbox(system: Inspected, params: Params) -> object:
+    """How many messages wait for `path`, and the kinds of the first `limit`."""
+    limit = min(integer_of(params, "limit", DEFAULT_MESSAGES), MAX_MESSAGES)
+    return to_plain(system.mailbox(path_of(params), limit=limit))
+
+
+@register("state", right="full")
+def state(system: Inspected, params: Params) -> object:
+    """What `path` holds, or what it is busy with for longer than `within`."""
+    found = system.state(path_of(params), timeout=_within(params, STATE_TIME))
+    stack = None if found.stack is None else visible_lines(found.stack, MAX_STACK)
+    return to_plain(replace(found, stack=stack))
+
+
+@register("suspend", right="operate")
+def suspend(system: Inspected, params: Params) -> None:
+    """Have `path` handle no messages, for `seconds` if given; waits at most `within` for the one it is in."""
+    seconds = seconds_of(params, "seconds", None)
+    system.suspend(path_of(params), timeout=_within(params, SUSPEND_TIME), seconds=seconds)
+
+
+@register("resume", right="operate")
+def resume(system: Inspected, params: Params) -> None:
+    """Have `path` go on with its messages."""
+    system.resume(path_of(params), timeout=_within(params, SUSPEND_TIME))
 
 
 @register("stop", right="operate")
@@ -194,6 +247,10 @@ def _summary(system: Inspected) -> Summary:
         uptime=max(0.0, time.time() - system.started_at),
         counts=dict(system.counts()),
     )
+
+
+def _within(params: Params, default: float) -> float:
+    return min(seconds_of(params, "within", None) or default, MAX_WITHIN)
 
 
 def _below_root(system: Inspected, params: Params) -> str:

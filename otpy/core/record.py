@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ActorRecord"]
+__all__ = ["ActorRecord", "MailboxRecord", "StateRecord"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +56,39 @@ class ActorRecord:
     """Why the previous incarnation ended."""
     next_start: float | None = None
     """Seconds until its supervisor makes the next attempt to start it; None unless it has a back-off and waits."""
+    suspended: float | None = None
+    """Seconds since it was suspended; None when it is not."""
+    waiting: str | None = None
+    """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """What an actor holds, as it told in its own turn; or why it did not tell."""
+
+    path: str
+    """Whose."""
+    status: str
+    """As in `ActorRecord`."""
+    state: tuple[str, ...] = ()
+    """Its public attributes, as `name = value`: bounded, without what is named like a secret or hidden by `redact`."""
+    problem: str | None = None
+    """Why there is no state: it has no process, or what it has been busy with; None when it told."""
+    stack: str | None = None
+    """Its Python stack, when it was busy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailboxRecord:
+    """What waits in a mailbox, by kind alone."""
+
+    path: str
+    """Whose."""
+    status: str
+    """As in `ActorRecord`."""
+    length: int
+    """How many messages wait."""
+    messages: tuple[str, ...] = ()
+    """The first of them, the next one first, as `cast put`, `call get from shop/web`, `info`; never what they hold."""
+    doing: str | None = None
+    """What the actor does at this moment; None without a process."""

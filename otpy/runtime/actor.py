@@ -33,6 +33,9 @@ __all__ = ["Actor"]
 
 T = TypeVar("T")
 
+_EMPTY = ("otpy.actors.gen_server", "otpy.actors.keeper", "otpy.actors.function")
+"""Where a `terminate` stands that does nothing unless somebody overrides it."""
+
 log = logging.getLogger("otpy")
 
 OWN_WORDS = frozenset({"is_otpy_actor", "is_supervisor", "names_children", "otpy_children", "stops_by_signal"})
@@ -58,6 +61,7 @@ class Actor(PykkaActor):
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_redacts: ClassVar[bool] = False
+    otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -66,6 +70,7 @@ class Actor(PykkaActor):
         _refuse_own_words(cls)
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
+        cls.otpy_terminates = getattr(cls.terminate, "__module__", "") not in _EMPTY
         cls.otpy_redacts = cls.redact is not Actor.redact
         cls._own_init = cls.__init__ is not Actor.__init__
 

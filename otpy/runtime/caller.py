@@ -59,6 +59,11 @@ class Caller(Slot):
         return request_word(self.message)
 
     @property
+    def word(self) -> str:
+        """The same as an edge says it."""
+        return f"call {self.request}"
+
+    @property
     def ref(self) -> Ref[Any] | None:
         """The calling actor; None for a thread outside of all actors."""
         return self.seat.ref
@@ -270,10 +275,10 @@ def deadlock(me: Ref[Any], target: Ref[Any]) -> list[str]:
     An edge ends when its reply is given; a deferred reply may come from anybody and proves nothing.
     """
     chain, edges = [me], []
-    current = target
+    current: Ref[Any] | None = target
     while current is not me:
-        edge = current.waiting
-        if edge is None or edge.deferred or not edge.claim or current in chain:
+        edge = None if current is None else current.waiting
+        if current is None or edge is None or edge.deferred or not edge.claim or current in chain:
             return []
         chain.append(current)
         edges.append(edge)

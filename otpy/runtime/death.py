@@ -17,6 +17,7 @@ from otpy.runtime.history import is_ordered
 from otpy.runtime.links import ExitSignal, drop_link, linked
 from otpy.runtime.mailbox import bury, poke, put, ready
 from otpy.runtime.report import crash_report
+from otpy.runtime.suspension import heed
 from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def terminate(ref: Ref[Any], reason: Reason) -> Reason:
     if ref.actor is None:
         return reason
     ref.current = ref.current or "terminate"
+    if ref.actor_class.otpy_terminates:
+        ref.extras().stopping = True
     try:
         ref.actor.terminate(reason)
     except ActorExit as way_out:
@@ -211,6 +214,8 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
         return
     if target.traps_exit():
         put(target, (deliver_exit, ExitSignal(sender, reason)))
+        if target.is_suspended():  # put, then looked; who is suspended says so, then looks for orders
+            poke(target, heed)
     elif not isinstance(reason, Normal) or sender is target:
         more = target.extras()
         more.sender = sender

@@ -37,8 +37,10 @@ class Extras:
         "orphans",
         "pending",
         "resources",
+        "resumer",
         "sender",
         "starter",
+        "stopping",
         "suspended",
         "suspended_at",
     )
@@ -58,6 +60,10 @@ class Extras:
         """Whether it handles nothing but the lane."""
         self.suspended_at = 0.0
         """Since when, on the system's clock."""
+        self.resumer: Timer | None = None
+        """What resumes it by itself."""
+        self.stopping = False
+        """Whether it is in `terminate`, or stops its children."""
         self.idle_timer: Timer | None = None
         """The timeout that the next message cancels."""
         self.resources: list[AbstractContextManager[Any]] | None = None

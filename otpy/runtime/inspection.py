@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from otpy.errors import CallTimeoutError, ChildStateError, NoSuchActorError
+from otpy.core.record import MailboxRecord, StateRecord
+from otpy.errors import ActorBusyError, ChildStateError, NoSuchActorError
 from otpy.runtime.death import kill
-from otpy.runtime.mailbox import poke
+from otpy.runtime.look import GONE, LATE, ask_in_turn, mailbox_of, state_of
 from otpy.runtime.recall import exits_of
 from otpy.runtime.records import child_record, children_of, record_of, records_below
-from otpy.runtime.seat import Slot, here
-from otpy.runtime.stacks import seat_of, stack_of
+from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.suspension import set_suspended
 
 if TYPE_CHECKING:
     from otpy.core.exits import ExitRecord
@@ -98,39 +99,83 @@ class Inspection:
 
     def kill(self, path: str) -> None:
         """Kill one actor; its supervisor acts on it. Raises NoSuchActorError."""
-        ref = self._system.find(path)
-        if ref is None:
-            raise self._system.missing(path)
-        kill(ref)
+        kill(self._living(path))
 
-    def suspend(self, path: str, *, timeout: float = 5.0) -> None:
+    def suspend(self, path: str, *, timeout: float = 5.0, seconds: float | None = None) -> None:
         """Have an actor handle no messages until it is resumed; they wait in its mailbox. OTP: sys:suspend/1.
 
-        Returns when it has finished the message it is in; a kill and an exit signal that it does not trap still end it.
+        Returns when it has finished the message it is in. Twice is once. A kill, an exit signal that it does not trap,
+        its parent's exit and a wish to stop it still end it.
+
+        Args:
+            path: which one.
+            timeout: real seconds in which it must have finished its message.
+            seconds: after so many on the system's clock it is resumed by itself; None, or a second suspension, never.
 
         Raises:
             NoSuchActorError: nobody is there.
-            CallTimeoutError: it is in a message for longer than `timeout` (real seconds); it will still be suspended.
+            ActorBusyError: it is in a message for longer than `timeout`; it will still be suspended.
         """
-        self._set_suspended(path, "suspend", timeout, is_suspended=True)
+        self._set_suspended(path, "suspend", timeout, is_suspended=True, seconds=seconds)
 
     def resume(self, path: str, *, timeout: float = 5.0) -> None:
-        """Have an actor go on with its messages. Raises as `suspend` does. OTP: sys:resume/1."""
+        """Have an actor go on with its messages. Twice is once. Raises as `suspend` does. OTP: sys:resume/1."""
         self._set_suspended(path, "resume", timeout, is_suspended=False)
 
-    def _set_suspended(self, path: str, verb: str, timeout: float, *, is_suspended: bool) -> None:
+    def _set_suspended(
+        self, path: str, verb: str, timeout: float, *, is_suspended: bool, seconds: float | None = None
+    ) -> None:
+        ref = self._living(path)
+
+        def change(own: Ref[Any]) -> None:
+            set_suspended(own, is_suspended=is_suspended, seconds=seconds)
+
+        answer = ask_in_turn(ref, change, timeout)
+        if answer is GONE:
+            raise self._system.missing(path)
+        if answer is LATE:
+            raise ActorBusyError(path, verb, timeout, doing(self._system, ref))
+
+    def state(self, path: str, *, timeout: float = 2.5) -> StateRecord:
+        """What an actor holds: its public attributes, told in its own turn before its next message.
+
+        Secrets are hidden as in crash reports, and nobody's `__repr__` runs. One that is in a message for longer than
+        `timeout` (real seconds) is not waited for: then the record says what it is busy with, and where.
+        OTP: sys:get_state/1.
+
+        Raises:
+            NoSuchActorError: nobody is there.
+        """
+        record = self._record_at(path)
+        ref = self._system.find(path)
+        if ref is not None:
+            return state_of(ref, record.status, timeout)
+        if record.number == 0:
+            return StateRecord(path=path, status=record.status, problem=f"it has no process: it is {record.status}")
+        problem = "it was killed, and its thread has not come back yet: nobody may look into it"
+        return StateRecord(path=path, status=record.status, problem=problem, stack=self.stack(path))
+
+    def mailbox(self, path: str, limit: int = 20) -> MailboxRecord:
+        """How many messages wait, and the kinds of the first ones, never what they hold; asks no actor.
+
+        Raises:
+            NoSuchActorError: nobody is there.
+        """
+        record = self._record_at(path)
+        ref = self._system.find(path)
+        if ref is None:
+            return MailboxRecord(path=path, status=record.status, length=0)
+        return mailbox_of(ref, record.status, limit)
+
+    def doing(self, path: str) -> str:
+        """What an actor does at this moment, as one line: for how long, in which message, waiting for whom, where."""
+        return doing(self._system, self._living(path))
+
+    def _living(self, path: str) -> Ref[Any]:
         ref = self._system.find(path)
         if ref is None:
             raise self._system.missing(path)
-        slot = Slot(here())
-
-        def change(own: Ref[Any]) -> None:
-            own.extras().suspended = is_suspended
-            slot.resolve(None)
-
-        poke(ref, change)
-        if not slot.wait(timeout):
-            raise CallTimeoutError(path, verb, timeout)
+        return ref
 
     def _record_at(self, path: str) -> ActorRecord:
         ref = self._system.find(path)

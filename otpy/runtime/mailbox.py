@@ -35,6 +35,7 @@ __all__ = [
     "describe",
     "message_word",
     "open_mailbox",
+    "own_word",
     "payload",
     "poke",
     "put",
@@ -214,14 +215,14 @@ class BoundedBox(deque["Message"]):
 
     def _admit(self, message: Message) -> Message | None:
         """Put a message if it may be put; returns the one that has to go for it, which may be itself."""
-        if len(self) < self._limit or _own_word(message) not in _SHEDDABLE:
+        if len(self) < self._limit or own_word(message) not in _SHEDDABLE:
             super().append(message)
             return None
         if not isinstance(message, tuple) or self._overflow == "drop_new":
             return message
         if self._overflow == "raise":
             raise MailboxFullError(self._ref.path, describe(message, self._ref.system.show), self._limit)
-        oldest = next((i for i, old in enumerate(self) if _own_word(old) in _SHEDDABLE), None)
+        oldest = next((i for i, old in enumerate(self) if own_word(old) in _SHEDDABLE), None)
         if oldest is None:
             return message
         shed = self[oldest]
@@ -234,7 +235,7 @@ _SHEDDABLE = ("", "info", "request", "tick")
 """What users send. Exit signals, `Down` and the runtime's other messages are no load that anybody could shed."""
 
 
-def _own_word(message: Message) -> str:
+def own_word(message: Message) -> str:
     """Which of the runtime's own messages it is; empty for a call or cast of a user's method, whatever its name."""
     function = (message if isinstance(message, tuple) else message.message)[0]
     name = str(getattr(function, "__name__", ""))
@@ -294,7 +295,7 @@ def describe(message: object, show: Show = hide) -> str:
         return message or ""
     if not isinstance(message, tuple):
         return f"call {message.request}" if hasattr(message, "request") else "?"
-    word = _own_word(message)
+    word = own_word(message)
     if word:
         word = "info" if word == "tick" else word  # to its actor it is a message like any other
         return f"{word} {safe_repr(message[1], name='message', show=show) if len(message) > 1 else ''}".strip()
@@ -305,7 +306,7 @@ def describe(message: object, show: Show = hide) -> str:
 def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """The function that handles a message, and its arguments; None for what is no call or cast of a user's method."""
     flat = message if isinstance(message, tuple) else getattr(message, "message", None)
-    if not isinstance(flat, tuple) or (_own_word(flat) and flat is message):
+    if not isinstance(flat, tuple) or (own_word(flat) and flat is message):
         return None
     return flat[1:] if flat[0] is with_keywords else (flat[0], flat[1:], {})
 
@@ -316,10 +317,10 @@ def message_word(message: object) -> str:
         return message or ""
     if not isinstance(message, tuple):
         return f"call {message.request}" if hasattr(message, "request") else "?"
-    return _own_word(message) or f"cast {request_word(message)}"
+    return own_word(message) or f"cast {request_word(message)}"
 
 
 def request_word(message: tuple[Any, ...]) -> str:
     """The name of what a caller asks for."""
     function = message[1] if message[0] is with_keywords else message[0]
-    return _own_word(message) or str(getattr(function, "__name__", "?"))
+    return own_word(message) or str(getattr(function, "__name__", "?"))

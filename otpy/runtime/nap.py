@@ -18,6 +18,8 @@ class Nap(Slot):
     """A thread that sleeps inside otpy; no circle of calls leads through it."""
 
     deferred = True
+    target = None
+    word = "sleep"
 
     def interrupt(self, reason: Reason) -> None:
         """Its actor was told to die."""

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from otpy.core.record import ActorRecord
+from otpy.runtime.edge import waits_for
 from otpy.runtime.links import linked
 from otpy.runtime.mailbox import describe
 from otpy.runtime.stacks import seat_of
@@ -135,6 +136,8 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         monitors=len(ref.monitors or ()),
         resources=tuple(type(r).__name__ for r in (more.resources or ())) if more is not None else (),
         last_exit=str(entry.last_exit) if entry is not None and entry.last_exit is not None else None,
+        suspended=max(0.0, now - more.suspended_at) if more is not None and more.suspended else None,
+        waiting=waits_for(ref.waiting),
     )
 
 
@@ -145,7 +148,7 @@ def _status(ref: Ref[Any], *, running: bool) -> str:
         return "starting"
     if ref.is_suspended():
         return "suspended"
-    if ref.current == "terminate":
+    if ref.current == "terminate" or (ref.more is not None and ref.more.stopping):
         return "stopping"
     return "running" if running else "idle"
 

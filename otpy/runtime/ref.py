@@ -12,16 +12,18 @@ from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras, limit_above
 from otpy.runtime.links import OutsideMonitor, watch
-from otpy.runtime.mailbox import bury, open_mailbox, send, with_keywords
+from otpy.runtime.mailbox import bury, open_mailbox, poke, send, with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
+from otpy.runtime.suspension import heed
 from otpy.runtime.turn import settle
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable
 
+    from otpy.runtime.edge import Edge
     from otpy.runtime.home import Home
     from otpy.runtime.mailbox import Message
     from otpy.runtime.system import System
@@ -84,7 +86,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         self.monitors: dict[Any, None] | None = None
         self.more: Extras | None = None
         self.context: Context | None = None
-        self.waiting: Any = None
+        self.waiting: Edge | None = None
         self.home: Home = system.pool
 
     def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -196,6 +198,8 @@ class Ref(PykkaRef[Any], Generic[A]):
             death.exit_signal(self, self, reason)
         else:
             send(self, (deliver_stop, reason))
+            if self.is_suspended():
+                poke(self, heed)
 
     def exit(self, reason: Reason) -> None:
         """Send an exit signal, as from the calling actor; `Kill()` cannot be trapped. OTP: exit/2."""

@@ -6,6 +6,9 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from otpy.runtime.edge import waits_for
+from otpy.runtime.mailbox import message_word
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["frame_line", "seat_of", "seats_of", "stack_of"]
+__all__ = ["doing", "frame_line", "seat_of", "seats_of", "stack_of"]
 
 OWN_FILES = ("/otpy/runtime/", "/threading.py", "/otpy/places/")
 """Files whose frames say nothing of where an actor's own code is."""
@@ -44,6 +47,18 @@ def stack_of(seat: Seat) -> str | None:
         return None
     summary = [entry for entry in traceback.extract_stack(frame) if not entry.filename.endswith("/threading.py")]
     return "".join(traceback.format_list(summary))
+
+
+def doing(system: System, ref: Ref[Any]) -> str:
+    """What an actor does at this moment, as one line."""
+    seat = seat_of(system, ref)
+    current = ref.current
+    if seat is None or current is None:
+        return "at rest" if not ref.mailbox else f"at rest, {len(ref.mailbox)} messages waiting"
+    text = f"busy for {seat.busy_for(system.clock.now()):.1f} s in {message_word(current)}"
+    waiting = waits_for(ref.waiting)
+    place = frame_line(seat)
+    return text + (f", waiting for {waiting}" if waiting else "") + (f", at {place}" if place else "")
 
 
 def _is_own(frame: FrameType) -> bool:

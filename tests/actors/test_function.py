@@ -13,7 +13,7 @@ import otpy
 from otpy.core.reason import Crashed, Exit, Killed, Normal, RestartLimit, Shutdown
 from otpy.events import ActorCrashed, ChildUnstopped, ZombieMade
 from otpy.testing.recorder import Recorder
-from support.lab import states, tree
+from support.lab import Asker, states, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -334,13 +334,16 @@ def test_one_that_returned_as_it_was_told_to_stop_has_stopped_as_asked(lab: Lab,
     sup = started(lab, otpy.child(make(kind, gate.wait)).opts(id="f", restart="permanent"))
     gate.reached()
     ended = at(lab, "f").monitor()
-    lab.system.suspend("lab/top")
+    busy = lab.gate()
+    asker = lab.system.start(otpy.child(Asker, sup, []))
+    asker.cast(Asker.ask, otpy.Supervisor.start_child, (lab.worker("slow", at_start=lambda _: busy.wait()),))
+    busy.reached()
     sup.stop(Shutdown(), block=False)
     gate.open()
     assert ended.wait().reason == Normal()
 
     with Recorder(lab.system, ChildUnstopped) as recorder:
-        lab.system.resume("lab/top")
+        busy.open()
         lab.settle()
     assert sup.reason == Shutdown()
     assert recorder.events == []

@@ -6,8 +6,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from otpy.core.record import ActorRecord
-from otpy.errors import NoSuchActorError
+from otpy.core.record import ActorRecord, MailboxRecord, StateRecord
+from otpy.errors import ActorBusyError, NoSuchActorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,6 +128,19 @@ class FakeSystem:
             self.record(path)
         return self.ended[:limit]
 
+    def state(self, path: str, *, timeout: float = 2.5) -> StateRecord:
+        """One attribute; whoever runs is busy."""
+        record = self.record(path)
+        if record.status == "running":
+            return StateRecord(path=path, status="running", problem=f"busy for {timeout:g} s", stack=self.stack(path))
+        return StateRecord(path=path, status=record.status, state=("items = {}",))
+
+    def mailbox(self, path: str, limit: int = 20) -> MailboxRecord:
+        """As many messages as its record says."""
+        record = self.record(path)
+        words = ("call get from shop/web", "cast put", *["info"] * record.queue)[: min(record.queue, limit)]
+        return MailboxRecord(path=path, status=record.status, length=record.queue, messages=words, doing="at rest")
+
     def counts(self) -> dict[str, int]:
         """As many actors as there are records."""
         return {"actors": len(self.all), "zombies": len(self.dead), "threads": 3, "run_queue": 0}
@@ -143,6 +156,16 @@ class FakeSystem:
     def kill(self, path: str) -> None:
         """Write it down."""
         self._do("kill", path)
+
+    def suspend(self, path: str, *, timeout: float = 5.0, seconds: float | None = None) -> None:
+        """Write it down; whoever runs is busy."""
+        if self.record(path).status == "running":
+            raise ActorBusyError(path, "suspend", timeout, "busy for 9.0 s in init")
+        self._do("suspend" if seconds is None else f"suspend for {seconds:g}", path)
+
+    def resume(self, path: str, *, timeout: float = 5.0) -> None:
+        """Write it down."""
+        self._do("resume", path)
 
     def request_stop(self) -> None:
         """Write it down and return at once."""
