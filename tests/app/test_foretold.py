@@ -168,3 +168,26 @@ def test_thresholds_are_where_the_story_passes_them(seeds: range) -> None:
                     passed.setdefault((step.path, step.kind == "given_up"), number)
         expected = {(each.path, each.then == "given_up"): each.count for each in thresholds(root, path, end)}
         assert expected == passed, f"seed {seed}: {path} {end}"
+
+
+def done() -> None:
+    """Return at once."""
+
+
+def fail() -> None:
+    raise ValueError("boom")
+
+
+@pytest.mark.parametrize(("function", "end", "code"), [(done, "normal", 0), (fail, "crash", 70)])
+def test_the_exit_code_is_the_one_that_was_foretold(function: Any, end: End, code: int) -> None:
+    class Tree(otpy.Supervisor):
+        auto_shutdown = "any_significant"
+        max_restarts = 0
+
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(function).opts(id="f", restart="transient", significant=True)]
+
+    root = survey("t", otpy.child(Tree)).root
+    assert root is not None
+    assert foretell(root, "t/f", end)[0].steps[-1].code == code
+    assert otpy.main(Tree, name="t", control="off") == code
