@@ -269,7 +269,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         return self.context
 
     def settle(self, decision: object, caller: Any) -> None:
-        """Do what a handler decided; called in the actor's turn, by `death`, which `turn` is built on."""
+        """Do what a handler decided; called in the actor's turn, by those that `turn` is built on."""
         settle(self, decision, caller)
 
     def message_for(self, request: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
