@@ -291,16 +291,10 @@ def watch_growth(ref: Ref[Any]) -> None:
 
 def describe(message: object, show: Show = hide) -> str:
     """A message as text for reports: `cast put`, `call get`, `info <value>`; bounded, never fails, shows no secret."""
-    if message is None or isinstance(message, str):
-        return message or ""
-    if not isinstance(message, tuple):
-        return f"call {message.request}" if hasattr(message, "request") else "?"
-    word = own_word(message)
-    if word:
-        word = "info" if word == "tick" else word  # to its actor it is a message like any other
-        return f"{word} {safe_repr(message[1], name='message', show=show) if len(message) > 1 else ''}".strip()
-    function = message[1] if message[0] is with_keywords else message[0]
-    return f"cast {getattr(function, '__name__', '?')}"
+    word = message_word(message)
+    if not isinstance(message, tuple) or len(message) == 1 or not own_word(message):
+        return word
+    return f"{word} {safe_repr(message[1], name='message', show=show)}"
 
 
 def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
@@ -317,7 +311,8 @@ def message_word(message: object) -> str:
         return message or ""
     if not isinstance(message, tuple):
         return f"call {message.request}" if hasattr(message, "request") else "?"
-    return own_word(message) or f"cast {request_word(message)}"
+    word = own_word(message) or f"cast {request_word(message)}"
+    return "info" if word == "tick" else word  # to its actor it is a message like any other
 
 
 def request_word(message: tuple[Any, ...]) -> str:

@@ -9,7 +9,7 @@ import pytest
 import otpy
 from otpy.errors import MailboxFullError
 from otpy.events import ActorCrashed, DeadLetter, MailboxGrew
-from otpy.runtime.mailbox import describe
+from otpy.runtime.mailbox import deliver_tick, describe, message_word
 from otpy.runtime.pool import BATCH
 from otpy.testing import Gate, Probe, Recorder
 from support.doer import BOOM, Doer, flush
@@ -145,6 +145,13 @@ def test_a_message_named_like_the_runtimes_own_is_shed_like_any_other(system: ot
     system.wait_idle()
     assert flush(ref) == [0]
     assert describe((Tricky.deliver_down, 1)) == "cast deliver_down"
+
+
+def test_what_an_interval_sends_is_told_as_any_other_message() -> None:
+    assert (describe((deliver_tick, "sweep", None)), message_word((deliver_tick, "sweep", None))) == (
+        "info 'sweep'",
+        "info",
+    )
 
 
 def test_the_limit_of_a_mailbox_is_exact_for_many_senders(system: otpy.System) -> None:
