@@ -24,6 +24,7 @@ from otpy.control.errors import DirectoryError
 from otpy.control.rights import check_rights
 from otpy.control.server import ControlServer
 from otpy.core.exit_codes import ExitCode
+from otpy.core.number import is_number
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import safe_repr, visible
@@ -211,8 +212,7 @@ def _check_options(name: object, **numbers: object) -> None:
         raise SpecError("run", f"name={safe_repr(name)}: a text, or None for the tree's own name")
     for option, value in numbers.items():
         whole = option != "shutdown"
-        good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not good or not value >= whole:  # type: ignore[operator]  # it is a number by now
+        if not (is_number(value) and value >= whole and (isinstance(value, int) or not whole)):
             wanted = "a whole number > 0" if whole else "seconds >= 0"
             raise SpecError("run", f"{option}={safe_repr(value)}: {wanted}")
 

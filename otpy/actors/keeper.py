@@ -103,11 +103,9 @@ class Keeper(Gentle):
     def check_flags(self, path: str) -> None:
         """Refuse flags that cannot work, before anything starts. Raises SpecError."""
         check_words(path, type(self), Keeper)
-        if type(self.max_restarts) is not int or self.max_restarts < 0:
-            raise SpecError(path, f"max_restarts={self.max_restarts!r}: a whole number >= 0")
-        window = self.max_seconds
-        if isinstance(window, bool) or not isinstance(window, int | float) or not window > 0:
-            raise SpecError(path, f"max_seconds={window!r}: seconds > 0")
+        problem = Window(self.max_restarts, self.max_seconds).problem()
+        if problem is not None:
+            raise SpecError(path, problem)
         if not self.trap_exit:
             raise SpecError(path, "trap_exit=False: a supervisor must hear of its children's ends")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from otpy.core.number import is_number
+
 __all__ = ["Backoff", "delay", "is_healthy"]
 
 
@@ -30,7 +32,7 @@ class Backoff:
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
-        if not all(_is_number(value) for value in (self.first, self.factor, self.most, self.jitter)):
+        if not all(is_number(value) for value in (self.first, self.factor, self.most, self.jitter)):
             return f"{self}: its fields are numbers"
         if not 0 <= self.first <= self.most < math.inf:
             return f"first={self.first!r}, most={self.most!r}: seconds, with 0 <= first <= most"
@@ -38,7 +40,7 @@ class Backoff:
             return f"factor={self.factor!r}: a number >= 1"
         if not 0 <= self.jitter <= 1:
             return f"jitter={self.jitter!r}: from 0 (none) to 1 (full)"
-        if self.reset_after is not None and not (_is_number(self.reset_after) and self.reset_after >= 0):
+        if self.reset_after is not None and not (is_number(self.reset_after) and self.reset_after >= 0):
             return f"reset_after={self.reset_after!r}: seconds >= 0, or None for as long as most"
         return None
 
@@ -61,7 +63,3 @@ def delay(backoff: Backoff, attempts: int, chance: float) -> float:
 def is_healthy(backoff: Backoff, ran: float) -> bool:
     """Whether a child that ran so many seconds begins anew with the first pause."""
     return ran >= (backoff.most if backoff.reset_after is None else backoff.reset_after)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # noqa: PLR0124 - nan

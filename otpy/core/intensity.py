@@ -6,6 +6,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
+from otpy.core.number import is_number
+from otpy.core.text import safe_repr
+
 __all__ = ["Limit", "Window", "admit"]
 
 
@@ -18,6 +21,14 @@ class Window:
     max_seconds: float = 5.0
     """The window, in seconds."""
 
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if type(self.max_restarts) is not int or self.max_restarts < 0:
+            return f"max_restarts={safe_repr(self.max_restarts)}: a whole number >= 0"
+        if not (is_number(self.max_seconds) and self.max_seconds > 0):
+            return f"max_seconds={safe_repr(self.max_seconds)}: seconds > 0"
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Limit(Window):
@@ -28,13 +39,10 @@ class Limit(Window):
     the supervisor gives up as for its own limit."""
 
     def problem(self) -> str | None:
-        """Why it cannot be used, and the mend; None when it can."""
-        if type(self.max_restarts) is not int or self.max_restarts < 0:
-            return f"max_restarts={self.max_restarts!r}: a whole number >= 0"
-        seconds = self.max_seconds
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-            return f"max_seconds={seconds!r}: seconds > 0"
-        return None if self.then in ("give_up", "escalate") else f"then={self.then!r}: 'give_up' or 'escalate'"
+        """As of any window; and what it is to do is one of the two."""
+        if self.then not in ("give_up", "escalate"):
+            return f"then={safe_repr(self.then)}: 'give_up' or 'escalate'"
+        return Window.problem(self)
 
 
 def admit(window: Window, stamps: tuple[float, ...], now: float) -> tuple[tuple[float, ...], bool]:

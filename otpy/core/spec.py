@@ -14,7 +14,6 @@ from typing import (
     ParamSpec,
     Protocol,
     TypedDict,
-    TypeGuard,
     TypeVar,
     Unpack,
     overload,
@@ -22,6 +21,7 @@ from typing import (
 
 from otpy.core.backoff import Backoff
 from otpy.core.intensity import Limit
+from otpy.core.number import is_number
 from otpy.core.suggest import did_you_mean, nearest
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import SpecError, UnknownOptionError
@@ -306,9 +306,9 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
 
 def _check_times(where: str, options: Options) -> None:
     shutdown, timeout = options.shutdown, options.start_timeout
-    if shutdown is not None and shutdown != BRUTAL_KILL and not (_is_number(shutdown) and shutdown >= 0):
+    if shutdown is not None and shutdown != BRUTAL_KILL and not (is_number(shutdown) and shutdown >= 0):
         raise SpecError(where, f"shutdown={safe_repr(shutdown)}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
-    if timeout is not None and not (_is_number(timeout) and 0 < timeout < math.inf):
+    if timeout is not None and not (is_number(timeout) and 0 < timeout < math.inf):
         raise SpecError(where, f"start_timeout={safe_repr(timeout)}: seconds > 0, or None to wait for ever")
 
 
@@ -332,12 +332,3 @@ def _check_gentle(where: str, options: Options) -> None:
             raise SpecError(where, f"{option}: {problem}")
         if options.restart == "temporary":
             raise SpecError(where, f"{option} with restart='temporary': it is never started again")
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return float(value) == value  # not so for nan
-    except OverflowError:
-        return False

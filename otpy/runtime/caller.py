@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.number import is_number
 from otpy.core.reason import NoProc, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import (
@@ -249,7 +250,7 @@ def time_limit(seconds: float | None) -> float | None:
 
 def _odd_time(seconds: float) -> float | None:
     """The same, for what may be no time at all. Raises SpecError."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:  # nan is not, either
+    if not (is_number(seconds) and seconds >= 0):
         wanted = "a time is a number of seconds, 0 or more, or None for no limit"
         raise SpecError("within", f"{wanted}; got {safe_repr(seconds)}")
     return time_limit(float(seconds))

@@ -50,6 +50,21 @@ def test_defaults_are_three_restarts_in_five_seconds() -> None:
     assert Window() == Window(max_restarts=3, max_seconds=5.0)
 
 
+@pytest.mark.parametrize(
+    ("window", "problem"),
+    [
+        (Window(0, 0.1), None),
+        (Window(3, float("inf")), None),
+        (Window(-1), "max_restarts=-1: a whole number >= 0"),
+        (Window(3, 0), "max_seconds=0: seconds > 0"),
+        (Window(3, float("nan")), "max_seconds=nan: seconds > 0"),
+        (Window(3, 10**400), "max_seconds=<int of 1329 bits>: seconds > 0"),  # `now - max_seconds` would overflow
+    ],
+)
+def test_a_window_says_why_it_cannot_be_used(window: Window, problem: str | None) -> None:
+    assert window.problem() == problem
+
+
 @pytest.mark.report("A10", "erlang/otp#9866")
 def test_hundred_thousand_restarts_keep_no_more_stamps_than_the_window_can_hold() -> None:
     window, stamps = Window(3, 5.0), ()
