@@ -97,10 +97,13 @@ def user_frame(crash: Crashed) -> str | None:
     Failing that, one in an installed package, and failing that the innermost of all.
     """
     frames = crash.frames[::-1]
-    own = (frame for frame in frames if not frame.file.startswith(_STDLIB) and "site-packages" not in frame.file)
-    packaged = (frame for frame in frames if not frame.file.startswith(_STDLIB) or "site-packages" in frame.file)
-    frame = next(own, None) or next(packaged, None) or next(iter(frames), None)
+    others = [frame for frame in frames if not frame.file.startswith(_LIBRARY) or "site-packages" in frame.file]
+    others = [frame for frame in others if not frame.file.startswith(_OTPY) or frame.file.startswith(_DEMO)]
+    own = (frame for frame in others if "site-packages" not in frame.file)
+    frame = next(own, None) or next(iter(others), None) or next(iter(frames), None)
     return None if frame is None else f"{frame.file}:{frame.line} in {frame.function}"
 
 
-_STDLIB = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
+_LIBRARY = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
+_OTPY = str(Path(__file__).parents[1]) + os.sep
+_DEMO = str(Path(_OTPY, "demo")) + os.sep  # a user's program, as users write one

@@ -63,21 +63,13 @@ class Note:
         self.uptime = at - ref.started_at
         self.kind = ref.actor_class.__name__
         self.reason: Reason | str = reason if _is_plain(reason) else str(reason)
+        self.size = BASE_BYTES if not isinstance(reason, Crashed) else _size(reason)
+        """About how many bytes it takes."""
 
     @property
     def path(self) -> str:
         """Whose exit it was; put together only when somebody asks."""
         return self.top or f"{self.parent.path}/{self.id}"  # type: ignore[union-attr]  # one of the two there is
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        size = BASE_BYTES
-        reason: object = self.reason
-        while isinstance(reason, Crashed):
-            size += FRAME_BYTES * (2 + len(reason.frames))
-            reason = reason.cause
-        return size
 
 
 class Decided:
@@ -112,15 +104,22 @@ class Ring:
         self.bytes = 0
         self.dropped = 0
 
-    def add(self, note: Note) -> Iterator[Note]:
-        """Add one; yields those that had to go."""
+    @property
+    def is_too_full(self) -> bool:
+        """Whether the oldest has to go."""
+        return len(self.notes) > MAX_EXITS or self.bytes > MAX_BYTES
+
+    def add(self, note: Note) -> None:
+        """Add one."""
         self.notes.append(note)
         self.bytes += note.size
-        while len(self.notes) > MAX_EXITS or self.bytes > MAX_BYTES:
-            oldest = self.notes.popleft()
-            self.bytes -= oldest.size
-            self.dropped += 1
-            yield oldest
+
+    def drop(self) -> Note:
+        """Take the oldest out."""
+        oldest = self.notes.popleft()
+        self.bytes -= oldest.size
+        self.dropped += 1
+        return oldest
 
 
 class History:
@@ -154,19 +153,15 @@ class History:
         note = Note(ref, reason, self._system.clock.now())
         current = ref.current
         note.message = message_word(current)
-        note.queue = len(ref.mailbox or ())
-        cause = (cause if cause is not ref else None) or _sender(current, reason) or _alike(ref, reason)
-        callers = [*waiting_callers(ref, current)]
-        if callers:
-            note.waiting = tuple(_caller_line(caller) for caller in callers[:MAX_NAMES])
-            note.waiting_count = len(callers)
-            note.victims = tuple(caller.ref.number for caller in callers if caller.ref is not None)
+        if cause is None or cause is ref:
+            cause = _sender(current, reason) or _alike(ref, reason)
+        if ref.mailbox or current.__class__ not in _NO_CALLER or (ref.more is not None and ref.more.has_deferred):
+            self._note_callers(note, ref, current)
         if cause is not None:
             note.by = cause.path
         elif isinstance(reason, Killed):
-            seat = here()
-            killer = None if seat.ref is ref else seat.ref
-            note.by = killer.path if killer is not None else threading.current_thread().name
+            killer = here().ref
+            note.by = killer.path if killer is not None and killer is not ref else threading.current_thread().name
         with self._lock:
             if cause is not None:
                 self._took(note, ref, cause)
@@ -174,8 +169,17 @@ class History:
                 note.cause = self._failed_calls.get(ref.number) if _is_failed_call(reason) else None
             else:
                 note.cause = self._limit_cause(ref, reason)
-            self._failed_calls.update(dict.fromkeys(note.victims, note))
+            for number in note.victims:
+                self._failed_calls[number] = note
             self._keep(self._faults if cause is None else self._taken, note)
+
+    def _note_callers(self, note: Note, ref: Ref[Any], current: object) -> None:
+        note.queue = len(ref.mailbox or ())
+        callers = [*waiting_callers(ref, current)]
+        if callers:
+            note.waiting = tuple(_caller_line(caller) for caller in callers[:MAX_NAMES])
+            note.waiting_count = len(callers)
+            note.victims = tuple(caller.ref.number for caller in callers if caller.ref is not None)
 
     def _limit_cause(self, ref: Ref[Any], reason: Reason) -> Note | None:
         """The exit that was one too many, or the failed start, for a supervisor that gives up."""
@@ -198,8 +202,9 @@ class History:
         self._by_number[note.number] = note
         if note.parent is not None:
             self._last[note.parent.number, note.id] = note
-        for old in ring.add(note):
-            self._drop(old)
+        ring.add(note)
+        while ring.is_too_full:
+            self._drop(ring.drop())
 
     def _drop(self, old: Note) -> None:
         old.cause = None
@@ -242,6 +247,17 @@ def is_ordered(ref: Ref[Any], reason: Reason, cause: Ref[Any] | None) -> bool:
     if isinstance(reason, Shutdown):
         return cause is None and not isinstance(reason.detail, RestartLimit | FailedChild)
     return isinstance(reason, Normal)
+
+
+_NO_CALLER = (tuple, str, type(None))
+
+
+def _size(reason: Crashed | None) -> int:
+    size = BASE_BYTES
+    while reason is not None:
+        size += FRAME_BYTES * (2 + len(reason.frames))
+        reason = reason.cause
+    return size
 
 
 def _is_plain(reason: Reason) -> bool:

@@ -142,8 +142,8 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
 
 
 def _status(ref: Ref[Any], *, running: bool) -> str:
-    if ref.reason is not None:
-        return "zombie"
+    if ref.reason is not None:  # its supervisor may be suspended, and not have heard of its end
+        return "zombie" if ref in ref.system.undead else "stopped"
     if ref.is_starting() or ref.current == "init":
         return "starting"
     if ref.is_suspended():

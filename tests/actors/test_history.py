@@ -255,5 +255,6 @@ def test_the_users_own_frame_is_preferred() -> None:
 
     assert where(own, package, library) == f"{own}:1 in f"
     assert where(package, library) == f"{package}:1 in f"
+    assert where(own, otpy.__file__) == f"{own}:1 in f"
     assert where(library) == f"{library}:1 in f"
     assert where() is None

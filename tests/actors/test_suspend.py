@@ -121,6 +121,15 @@ def test_a_later_word_ends_the_time_of_a_suspension(lab: Lab, again: str) -> Non
     assert lab.system.record("lab/a").suspended == (105.0 if again == "suspend" else 100.0)
 
 
+def test_a_dead_child_of_a_suspended_supervisor_is_no_zombie(lab: Lab) -> None:
+    started(lab, lab.worker("a"))
+    lab.system.suspend("lab/top")
+    lab.refs["a"].kill()
+    lab.settle()
+    assert lab.system.record("lab/top/a").status == "stopped"
+    lab.system.resume("lab/top")
+
+
 def test_its_status_is_stopping_while_it_terminates(lab: Lab) -> None:
     gate = lab.gate()
     sup = started(lab, lab.worker("a", at_stop=gate.wait))
