@@ -33,11 +33,15 @@ def _in_tables(system: SeededSystem) -> Iterator[str]:
 def _of_actors(refs: list[Ref[Any]]) -> Iterator[str]:
     for ref in refs:
         more = ref.more
+        timers, watches, callers = more.tables() if more is not None else ((), (), ())
         kept = {
             "has links": ref.links,
             "is monitored": ref.monitors,
             "has messages": ref.mailbox,
             "holds resources": more is not None and more.resources,
+            "has timers": timers,
+            "watches others": watches,
+            "owes replies": any(caller.claim for caller in callers),
             "waits": ref.waiting is not None,
             "could get another turn": ref.tok,
             "keeps its state": ref.actor is not None,

@@ -93,6 +93,8 @@ class Ledger:
         """Supervisors of whom somebody has asked something by hand."""
         self.ignored: set[str] = set()
         """The paths of children whose last `init` said `Ignore`."""
+        self.begun: set[Ref] = set()
+        """Whose `init` has gone well."""
         self.grown: set[Ref] = set()
         """Who traps exits and has been started, and so must run `terminate` unless it is killed."""
         self.terminated: set[Ref] = set()
@@ -292,6 +294,8 @@ class Ledger:
         for ref in self.system.dead:
             must = ref in self.grown and not isinstance(ref.reason, Killed)
             self.expect(not must or ref in self.terminated, f"{ref} traps exits, but did not terminate: {ref.reason}")
+            is_forced = ref in self.begun - self.terminated and isinstance(ref.reason, Normal)
+            self.expect(not is_forced, f"{ref} ended by an exit signal with the reason normal")
         for future in self.futures:
             self.expect(future._is_set(), "a future was never filled")
         self._raise()

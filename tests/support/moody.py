@@ -51,8 +51,10 @@ class Moody(otpy.GenServer):
         if isinstance(decision, otpy.Ignore):
             self.ledger.ignored.add(self.ref.path)
         was_told = self.ref.more is not None and self.ref.more.pending is not None  # before it began to trap exits
-        if self.trap_exit and not was_told and not isinstance(decision, otpy.Ignore | otpy.Stop):
-            self.ledger.grown.add(self.ref)
+        if not isinstance(decision, otpy.Ignore | otpy.Stop):
+            self.ledger.begun.add(self.ref)
+            if self.trap_exit and not was_told:
+                self.ledger.grown.add(self.ref)
         return decision
 
     @hook

@@ -78,18 +78,18 @@ class Tree(otpy.Supervisor):
         return {1: otpy.Ignore(), 2: otpy.Stop(otpy.Exit("no tree"))}.get(dice)
 
     def children(self) -> list[otpy.ChildSpec]:
-        return [any_child(self, self.depth, n) for n in range(self.system.random.randrange(1, 5))]
+        chance = self.system.random
+        return [any_child(chance, self.depth, n, ends=self.auto_shutdown) for n in range(chance.randrange(1, 5))]
 
     def terminate(self, reason: otpy.Reason) -> None:
         if self.system.random.random() < 0.05:
             raise ValueError("terminate of a supervisor")
 
 
-def any_child(keeper: Any, depth: int, number: int) -> otpy.ChildSpec:
-    """A child of any kind, kept in any way."""
-    chance: Random = keeper.system.random
+def any_child(chance: Random, depth: int, number: int, *, ends: str = "never") -> otpy.ChildSpec:
+    """A child of any kind, kept in any way; `ends` is the `auto_shutdown` of its supervisor."""
     options: Any = {"id": f"c{number}", "restart": chance.choice(["permanent", "transient", "temporary"])}
-    if options["restart"] != "permanent" and getattr(keeper, "auto_shutdown", "never") != "never":
+    if options["restart"] != "permanent" and ends != "never":
         options["significant"] = chance.random() < 0.5
     if options["restart"] != "temporary" and chance.random() < 0.15:
         options["backoff"] = otpy.Backoff(first=0.2, most=1.0, reset_after=0.5)
@@ -157,7 +157,10 @@ def ask_supervisor(chance: Random, ref: otpy.Ref[Tree]) -> None:
     if dice == 0:
         limited.call(chance.choice([Tree.which_children, Tree.count_children]))
     elif dice == 1:
-        limited.call(Tree.start_child, any_child(ref.actor, 2, chance.randrange(5)))
+        limited.call(
+            Tree.start_child,
+            any_child(chance, 2, chance.randrange(5), ends=getattr(ref.actor, "auto_shutdown", "never")),
+        )
     elif dice == 2:
         if chance.random() < 0.3:
             ref.kill()

@@ -413,3 +413,19 @@ def test_an_actor_cannot_explore(otpy_system: otpy.System) -> None:
             return "refused"
 
     assert otpy_system.start(Explorer).call(Explorer.try_it) == "refused"
+
+
+def test_what_a_dead_actor_still_holds_is_found() -> None:
+    """As a mistake of otpy's own would leave it."""
+
+    def scenario(system: VirtualSystem) -> None:
+        one, other = system.start(Account), system.start(Account)
+        one.kill()
+        watch = otpy.Monitor(other, other, one)
+        one.extras().watches.add(watch)
+        one.extras().timers.add(system.timers.after(1.0, bool))
+        system.clock.advance(1.0)
+
+    error = str(found(scenario, seeds=1))
+
+    assert "seeded/Account #1 has timers; seeded/Account #1 watches others" in error
