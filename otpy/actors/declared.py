@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
 from otpy.actors.gentle import entry_for
 from otpy.core.spec import DEFAULT, ChildSpec, check_spec, check_specs
+from otpy.core.suggest import nearest
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.runtime.spawn import actor_class
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from otpy.core.strategy import AutoShutdown
     from otpy.runtime.ref import Ref
 
-__all__ = ["MAX_DEPTH", "Plan", "check_child", "check_children", "check_entry", "check_names_free", "declare"]
+__all__ = [
+    "Plan",
+    "check_child",
+    "check_children",
+    "check_depth",
+    "check_entry",
+    "check_names_free",
+    "check_words",
+    "declare",
+]
 
 MAX_DEPTH = 100
 """Levels of a tree; what is deeper would never end."""
@@ -56,11 +65,7 @@ def check_children(
     Raises:
         SpecError: something cannot work.
     """
-    if path.count("/") > MAX_DEPTH:
-        last = path.rpartition("/")[2]
-        raise SpecError(
-            f"…/{last}", f"more than {MAX_DEPTH} supervisors below each other; is one among its own children?"
-        )
+    check_depth(path)
     return [
         check_entry(path, spec, names, below=below) for spec in check_specs(path, specs, auto_shutdown=auto_shutdown)
     ]
@@ -71,10 +76,17 @@ def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") 
     checked = check_spec(path, spec, auto_shutdown=auto_shutdown)
     start = checked.start
     if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
-        return (
-            Entry(checked, start) if checked.options is DEFAULT else entry_for(checked, start)
-        )  # as `check_entry`, for the many
+        # As `check_entry`, for the many.
+        return Entry(checked, start) if checked.options is DEFAULT else entry_for(checked, start)
     return check_entry(path, checked, {}, below=True)
+
+
+def check_depth(path: str) -> None:
+    """Refuse a supervisor below too many others. Raises SpecError."""
+    if path.count("/") > MAX_DEPTH:
+        last = path.rpartition("/")[2]
+        problem = f"more than {MAX_DEPTH} supervisors below each other; is one among its own children?"
+        raise SpecError(f"…/{last}", problem)
 
 
 def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> None:
@@ -104,12 +116,14 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
 
 
 SETTINGS = ("auto_shutdown", "children", "max_children", "max_restarts", "max_seconds", "strategy")
+NEAR = 0.85
+"""How near a word must be to a setting, as difflib tells, to be taken for it."""
 
 
 def check_words(path: str, cls: type, base: type) -> None:
     """Refuse what a subclass calls nearly as a setting is called: nobody would ever read it. Raises SpecError."""
     words = [word for own in cls.__mro__ if not issubclass(base, own) for word in vars(own)]
     for word in words:
-        near = get_close_matches(word, SETTINGS, n=1, cutoff=0.85)
-        if near and word not in SETTINGS and not hasattr(base, word):
-            raise SpecError(path, f"{cls.__name__} has {word!r}, which is no setting: did you mean {near[0]!r}?")
+        near = None if word in SETTINGS else nearest(word, SETTINGS, cutoff=NEAR)
+        if near is not None and not hasattr(base, word):
+            raise SpecError(path, f"{cls.__name__} has {word!r}, which is no setting: did you mean {near!r}?")

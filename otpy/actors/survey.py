@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
-from otpy.actors.declared import MAX_DEPTH, Plan, check_entry, declare
+from otpy.actors.declared import Plan, check_depth, check_entry, declare
 from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.keeper import Keeper
 from otpy.actors.supervisor import Supervisor
@@ -94,12 +94,13 @@ class _Look:
         )
 
     def _look_below(self, path: str, entry: Entry, known: _Below) -> None:
-        if path.count("/") > MAX_DEPTH or self._left < 0:
-            if self._left >= 0:  # said once, and then nothing below anybody is looked at any more
-                last = path.rpartition("/")[2]
-                problem = f"more than {MAX_DEPTH} supervisors below each other; is one among its own children?"
-                self._note(SpecError(f"…/{last}", problem))
-                self._left = -1
+        if self._left < 0:
+            return
+        try:
+            check_depth(path)
+        except SpecError as error:
+            self._note(error)
+            self._left = -1  # said once, and then nothing below anybody is looked at any more
             return
         plan = self._plan(path, entry, known)
         if plan is None:
