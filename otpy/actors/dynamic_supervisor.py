@@ -240,8 +240,7 @@ class DynamicSupervisor(Keeper):
 
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, or give up."""
-        own = entry.spec.options.limit
-        limit = self.admit_restart(ident, entry, reason) if own is None else self.admit_own(ident, entry, reason, own)
+        limit = self.admit_restart(ident, entry, reason)
         if limit is not None:
             return (yield from self.refuse_restart(ident, entry, limit))
         error = yield from self.start_entry(ident, entry)

@@ -79,9 +79,8 @@ class Keeper(Gentle):
             self.check_flags(self._path)
             return self.start_children_in_order()
         except SpecError as error:
-            return Fail(
-                BadSpec(error.path, error.problem)
-            )  # a mistake in a declaration is no crash: only its starter hears of it
+            # A mistake in a declaration is no crash: only its starter hears of it.
+            return Fail(BadSpec(error.path, error.problem))
 
     def start_children_in_order(self) -> object:
         """Start what is declared; a dynamic supervisor declares nothing."""
@@ -189,7 +188,11 @@ class Keeper(Gentle):
     # Restarting.
 
     def admit_restart(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
-        """Count one restart; returns the limit when it is one too many."""
+        """Count one restart, apart if the child has its own limit; returns the limit when it is one too many."""
+        own = entry.spec.options.limit
+        return self._admit_shared(ident, entry, reason) if own is None else self.admit_own(ident, entry, reason, own)
+
+    def _admit_shared(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
         window = Window(self.max_restarts, self.max_seconds)
         now = self.system.clock.now()
         self._stamps, allowed = admit(window, self._stamps, now)

@@ -257,8 +257,7 @@ class Supervisor(Keeper):
 
     def restart(self, ident: str | int, entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Start a child again, and those its end takes along; or give up. OTP: supervisor:restart/3."""
-        own = entry.spec.options.limit
-        limit = self.admit_restart(ident, entry, reason) if own is None else self.admit_own(ident, entry, reason, own)
+        limit = self.admit_restart(ident, entry, reason)
         if limit is not None:
             return (yield from self.refuse_restart(ident, entry, limit))
         yield from self._start_group((yield from self.stop_group(ident, entry)))
