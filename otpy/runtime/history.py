@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,8 @@ class History:
         self._system = system
         self._lock = threading.RLock()  # RLock: a `__del__` that runs here may end an actor
         self._faults, self._taken, self._quiet = Ring(), Ring(), Ring()
-        self._count = 0
+        self._left: deque[tuple[Any, ...]] = deque(maxlen=MAX_EXITS)  # ended in peace, and not started again
+        self._count = count(1)
         self._by_number: dict[int, Note] = {}
         self._failed_calls: dict[int, Note] = {}  # by the caller's number
         self._last: dict[tuple[int, str | int], Note] = {}  # of each child, by its supervisor's number and its id
@@ -139,6 +141,7 @@ class History:
         """All that is kept, the oldest first."""
         with self._lock:
             kept = [*self._faults.notes, *self._taken.notes, *self._quiet.notes]
+        kept += [_note_of(facts) for facts in self._left.copy()]
         return sorted(kept, key=attrgetter("order"))
 
     @property
@@ -197,8 +200,7 @@ class History:
                 origin.took += (ref.path,)
 
     def _keep(self, ring: Ring, note: Note) -> None:
-        self._count += 1
-        note.order = self._count
+        note.order = next(self._count)
         self._by_number[note.number] = note
         if note.parent is not None:
             self._last[note.parent.number, note.id] = note
@@ -220,12 +222,17 @@ class History:
 
     def ended(self, ref: Ref[Any], reason: Reason, verdict: str) -> None:
         """A child has ended by itself, and its supervisor starts it again, keeps its spec, or forgets it."""
+        note = self._by_number.get(ref.number)
+        if note is None and verdict != "restart":
+            # The frequent case, as of short-lived children: what is kept of it becomes a note when somebody asks.
+            kept = reason if _is_plain(reason) else str(reason)
+            facts = (next(self._count), self._system.clock.now(), ref.started_at, ref.number, ref.id)
+            self._left.append((*facts, ref.parent, ref.actor_class, kept, verdict))
+            return
         with self._lock:
-            note = self._by_number.get(ref.number)
             if note is None:
-                note = Note(ref, reason, self._system.clock.now())
-                self._keep(self._quiet, note)
-            if verdict != "restart":
+                self._keep(self._quiet, Note(ref, reason, self._system.clock.now()))
+            elif verdict != "restart":
                 note.decided += (Decided("kept" if verdict == "keep" else "forgot", self._system.clock.now()),)
 
     def decide(self, supervisor: Ref[Any], ident: str | int, what: str, detail: str | None = None) -> Decided:
@@ -247,6 +254,17 @@ def is_ordered(ref: Ref[Any], reason: Reason, cause: Ref[Any] | None) -> bool:
     if isinstance(reason, Shutdown):
         return cause is None and not isinstance(reason.detail, RestartLimit | FailedChild)
     return isinstance(reason, Normal)
+
+
+def _note_of(facts: tuple[Any, ...]) -> Note:
+    """What was kept in short of a peaceful end, as a note."""
+    order, at, started_at, number, ident, parent, cls, reason, word = facts
+    note = Note.__new__(Note)
+    note.order, note.at, note.uptime, note.number = order, at, at - started_at, number
+    note.id, note.parent, note.top, note.kind = ident, parent, "", cls.__name__
+    note.reason, note.size = reason, BASE_BYTES
+    note.decided = (Decided("kept" if word == "keep" else "forgot", at),)
+    return note
 
 
 _NO_CALLER = (tuple, str, type(None))
