@@ -26,6 +26,7 @@ REQUESTS = (
     "restart_child",
     "delete_child",
 )
+RARE = ("leave", "junk", "signal_supervisor")
 DYNAMIC = ("start_dynamic", "start_dynamic", "terminate_dynamic", "which_dynamic", "count_dynamic")
 
 
@@ -41,19 +42,18 @@ class Family:
     shutdowns: tuple[int | str, ...] = TIMES
     stops: tuple[str, ...] = ("ok", "ok", "ok", "ok", "boom", "error")
     ordered: bool = True
-    auto_shutdowns: tuple[str, ...] = ("never", "never", "never", "any_significant", "all_significant")
-    signals: tuple[str, ...] = ("normal", "shutdown", "boom", "shutdown_x")
+    auto_shutdowns: tuple[str, ...] = ("never", "never", "any_significant", "all_significant")
 
 
 LIMITS = Family(
     "limits",
-    (*DEEDS, *DEEDS, *REQUESTS, *DYNAMIC, "together", "together", "queue", "leave", "junk", "signal_supervisor"),
+    (*DEEDS, *REQUESTS, *DYNAMIC, *RARE, *5 * ("together",), *3 * ("queue",)),
     plans=(*USUAL, *FOR_EVER, "c"),
     stops=("ok", "ok", "ok", "ok", "ok", "boom", "error", "hang"),
 )
 GROUPS = Family(
     "groups",
-    (*DEEDS, *DEEDS, *REQUESTS, *DYNAMIC, "together", "together", "queue", "leave", "junk", "signal_supervisor"),
+    (*DEEDS, *REQUESTS, *DYNAMIC, *RARE, *5 * ("together",), *3 * ("queue",)),
     intensities=ENDLESS,
     plans=(*USUAL, "c*"),
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Script"]
 
-ENDS = ("boom", "boom", "normal", "shutdown", "shutdown_x")
+ENDS = ("boom", "boom", "normal", "shutdown", "shutdown_x", "shutdown_x")
 LAST = (
     ["stop", "top", "shutdown"],
     ["stop", "top", "normal"],

@@ -65,7 +65,7 @@ class Forest:
         if ident not in self.workers:
             self.workers.append(ident)
         worker = self.worker(ident)
-        if self.chance(10 if self._is_grown else 60):
+        if self.chance(10 if self._is_grown else 150):
             worker["plan"] = self.pick(FAILING)
         return worker | self._kept(auto_shutdown)
 
@@ -116,7 +116,7 @@ class Forest:
         return f"{letter}{next(self._numbers)}"
 
     def _kept(self, auto_shutdown: str) -> Definition:
-        restart = self.pick(("permanent", "permanent", "transient", "temporary"))
+        restart = self.pick(("permanent", "permanent", "transient", "transient", "temporary"))
         significant = auto_shutdown != "never" and restart != "permanent" and not self.chance(3)
         return {"restart": restart, "significant": significant}
 
@@ -129,7 +129,7 @@ class Forest:
             "kind": "supervisor",
             "id": ident,
             "strategy": self.pick(family.strategies),
-            "intensity": self.pick(family.intensities),
+            "intensity": self.pick(family.intensities) + (2 if ident == "top" and not self.chance(4) else 0),
             "auto_shutdown": own,
             **self._kept(auto_shutdown),
         }
