@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
 from otpy.actors.gentle import entry_for
-from otpy.core.spec import DEFAULT, ChildSpec, check_spec, check_specs
+from otpy.core.spec import DEFAULT, ChildSpec
+from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.suggest import nearest
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.runtime.spawn import actor_class

@@ -12,7 +12,7 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.keeper import Keeper
 from otpy.actors.supervisor import Supervisor
 from otpy.core.part import Finding, Flags, Part
-from otpy.core.spec import ChildSpec, check_spec, check_specs
+from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.text import exception_line
 from otpy.errors import SpecError
 from otpy.runtime.actor import Actor
@@ -21,6 +21,7 @@ from otpy.runtime.spawn import actor_class
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import ChildSpec
     from otpy.core.strategy import AutoShutdown
 
 __all__ = ["Survey", "survey"]

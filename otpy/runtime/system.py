@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.masking import veil
 from otpy.core.reason import Exit, Reason, Shutdown
-from otpy.core.spec import ChildSpec, Name, check_spec, child
+from otpy.core.spec import ChildSpec, Name, child
+from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 import otpy
 from otpy.core.backoff import Backoff, delay, is_healthy
 from otpy.core.intensity import Limit
-from otpy.core.spec import check_spec
+from otpy.core.spec_check import check_spec
 from otpy.errors import SpecError
 
 

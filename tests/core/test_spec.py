@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.core.spec import ChildSpec, Options, check_spec, check_specs
+from otpy.core.spec import ChildSpec, Options
+from otpy.core.spec_check import check_spec, check_specs
 from otpy.errors import SpecError, UnknownOptionError
 
 if TYPE_CHECKING:
