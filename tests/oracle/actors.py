@@ -205,11 +205,15 @@ class Worker(otpy.GenServer):
                 self.book.gates.within(None).call(Gates.hang)
 
 
+Waiting = tuple[str, str, otpy.Ref[Any], otpy.Caller]
+"""Who waits at its gate, in its init or in a handler."""
+
+
 class Gates(otpy.GenServer):
     """Where workers wait until the script lets them go."""
 
-    def init(self) -> None:
-        self.waiting: list[tuple[str, str, otpy.Ref[Any], otpy.Caller]] = []
+    def init(self, waiting: list[Waiting]) -> None:
+        self.waiting = waiting
 
     @otpy.call
     def wait(self, ident: str, where: str, ref: otpy.Ref[Any]) -> object:
@@ -226,12 +230,7 @@ class Gates(otpy.GenServer):
         for one, _, _, caller in self.waiting:
             if one == ident:
                 caller.reply(None)
-        self.waiting = [one for one in self.waiting if one[0] != ident]
-
-    @otpy.call
-    def who(self) -> list[tuple[str, str]]:
-        self.waiting = [one for one in self.waiting if one[2].is_alive()]
-        return sorted({one[:2] for one in self.waiting})
+        self.waiting[:] = [one for one in self.waiting if one[0] != ident]
 
 
 class Parent(otpy.GenServer):

@@ -28,7 +28,7 @@ Never drawn, for otpy differs on purpose (docs/reference/not-as-otp.md, docs/exp
 
 - windows of time: all are a million seconds wide, for OTP counts in whole seconds;
 - ids of dynamic children, the `specs` they count as, terminating a dead one (Elixir's `not_found`), a restart of one
-  that is ignored (a ghost entry on OTP 25), the end of one that left its supervisor unheard (counted as active in OTP);
+  that is ignored (a ghost entry on OTP 25), counting one whose end is not yet, or never, heard (active in OTP);
 - a link to a dead actor by one that does not trap: an error in OTP, an exit signal in otpy;
 - starts that fail for actors other than supervisors: OTP 25 leaves an exit message behind;
 - `{error, Reason}` from `init`: no proper return value on OTP 25; `throw` and other bad returns;

@@ -19,7 +19,7 @@ from otpy.runtime.caller import request_future
 from otpy.runtime.death import kill
 from otpy.testing import explore
 
-from .actors import Gates, Parent, Stranger, Worker, spec_of
+from .actors import Gates, Parent, Stranger, Waiting, Worker, spec_of
 from .book import Book
 from .words import reason_of, word_of
 
@@ -89,7 +89,8 @@ class Player:
 
     def __init__(self, system: VirtualSystem) -> None:
         self.system = system
-        self.gates = system.start(Gates)
+        self.at_gates: list[Waiting] = []
+        self.gates = system.start(Gates, self.at_gates)
         self.stranger = system.start(Stranger)
         self.parent = system.start(Parent)
         self.book = Book(self.gates)
@@ -107,7 +108,7 @@ class Player:
         """Nobody can run any more; and, unless somebody waits at a gate, no supervisor is in the middle of anything."""
         while True:
             self.system.wait_idle()
-            if self.waiting():
+            if self.waiting() or not any(self.system.timers.pending()):
                 return
             before = self.book.events
             for ref in self.book.supervisors():
@@ -119,7 +120,7 @@ class Player:
 
     def waiting(self) -> list[tuple[str, str]]:
         """Who waits at a gate, and whether in its init or in a handler."""
-        return self.gates.call(Gates.who)
+        return sorted({one[:2] for one in self.at_gates if one[2].is_alive()})
 
     def ask(self, ref: otpy.Ref[Any], request: Any) -> Any:
         """Ask a supervisor; None when it is gone."""

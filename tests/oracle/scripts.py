@@ -171,7 +171,7 @@ class Script:
         )
         asks = ("which_children", "count_children", "terminate_child", "restart_child", "delete_child", "start_child")
         deeds = ("kill", "kill", "end", "crash", "exit") if own else ()
-        requests = asks if static else ("which_dynamic", "count_dynamic")
+        requests = asks if static else ("which_dynamic",)  # counted, the dead would be active in OTP
         self.add("suspend", boss)
         for _ in range(self.pick((2, 2, 3, 4))):
             verb = self.pick((*deeds, *requests))
