@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,17 @@ def directory(tmp_path: Path) -> Iterator[Path]:
 def system() -> FakeSystem:
     """The tree of the design page."""
     return FakeSystem()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A current directory with the test file's SOURCE in it as `otpy_test_shop`, which is forgotten at the end."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "otpy_test_shop.py").write_text(request.module.SOURCE)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("otpy_test_")]:
+        del sys.modules[name]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -78,14 +77,10 @@ shop: nothing to say against it; nothing was started
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A current directory with the module `otpy_test_shop` in it; nothing runs at the end that did not before."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "otpy_test_shop.py").write_text(SOURCE)
+def nothing_started(here: Path) -> Iterator[None]:
+    """Nothing runs at the end that did not before."""
     before = {*threading.enumerate(), *all_systems()}
     yield
-    sys.modules.pop("otpy_test_shop", None)
     assert {*threading.enumerate(), *all_systems()} - before == set()
 
 

@@ -12,12 +12,14 @@ from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.run import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from click.testing import Result
 
     Otpy = Callable[..., Result]
+
+pytestmark = pytest.mark.usefixtures("here")
 
 SOURCE = """
 import otpy
@@ -31,19 +33,6 @@ class Plain:
 
 NUMBER = 3
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A current directory with modules in it that are forgotten afterwards."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = set(sys.modules)
-    (tmp_path / "otpy_test_shop.py").write_text(SOURCE)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith("otpy_test_"):
-            del sys.modules[name]
 
 
 @pytest.fixture

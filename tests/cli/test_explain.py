@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from click.testing import Result
 
     Otpy = Callable[..., Result]
+
+pytestmark = pytest.mark.usefixtures("here")
 
 SOURCE = """
 import otpy
@@ -45,16 +45,6 @@ class Port(otpy.Supervisor):
     def children(self):
         return [otpy.child(poll, self.port).opts(id="on")]
 """
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A current directory with the module `otpy_test_shop` in it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "otpy_test_shop.py").write_text(SOURCE)
-    yield
-    sys.modules.pop("otpy_test_shop", None)
 
 
 FEED = """\
