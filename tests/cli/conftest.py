@@ -11,25 +11,15 @@ from click.testing import CliRunner, Result
 
 from otpy.cli import main
 from otpy.control.server import ControlServer
-from support.fake_system import FakeSystem
+from support.served import directory, system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from support.fake_system import FakeSystem
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """A socket directory of this test's own, which must be empty at the end."""
-    place = tmp_path / "otpy"
-    yield place
-    assert not place.exists() or list(place.iterdir()) == []
-
-
-@pytest.fixture
-def system() -> FakeSystem:
-    """The tree of the design page."""
-    return FakeSystem()
+__all__ = ["directory", "here", "otpy", "serve", "system"]
 
 
 @pytest.fixture

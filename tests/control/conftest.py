@@ -11,11 +11,13 @@ import pytest
 
 from otpy.control.limits import Limits
 from otpy.control.server import ControlServer
-from support.fake_system import FakeSystem
+from support.served import directory, system
 from support.systems import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from support.fake_system import FakeSystem
 
 __all__ = ["descriptors", "directory", "no_descriptor_left_behind", "patience", "serve", "system"]
 
@@ -43,20 +45,6 @@ def no_descriptor_left_behind() -> Iterator[None]:
     if descriptors() - before:
         gc.collect()  # a dropped cycle may still hold some
     assert descriptors() - before == set()
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Iterator[Path]:
-    """A socket directory of this test's own, which must be empty at the end."""
-    place = tmp_path / "otpy"
-    yield place
-    assert not place.exists() or list(place.iterdir()) == []
-
-
-@pytest.fixture
-def system() -> FakeSystem:
-    """The tree of the design page."""
-    return FakeSystem()
 
 
 @pytest.fixture
