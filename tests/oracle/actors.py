@@ -84,7 +84,9 @@ class Worker(otpy.GenServer):
             case "~":
                 return otpy.Ignore()
             case "c":
-                return otpy.Continue()
+                return otpy.Continue("go")
+            case "x":
+                return otpy.Continue("crash")
         return None
 
     def wait_at_gate(self, where: str) -> None:
@@ -97,6 +99,8 @@ class Worker(otpy.GenServer):
         self.book.note(self.label, text)
 
     def handle_continue(self, term: object) -> None:
+        if term == "crash":
+            raise Boom("boom")
         self.log("continue")
 
     @otpy.call

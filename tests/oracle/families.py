@@ -74,6 +74,7 @@ LINKS = Family(
     ),
     strategies=("one_for_one",),
     intensities=ENDLESS,
+    plans=(*USUAL, "+x", "+xx", "+x!"),
     ordered=False,
     auto_shutdowns=("never",),
 )

@@ -18,7 +18,8 @@ Never drawn, for OTP leaves it open:
 - links or monitors between workers while a supervisor that keeps one of them stops: whether the other's exit message is
   handled before its own end is open (all let go before the end; `links` stops no supervisor before);
 - a supervisor with links below it that is killed: the same;
-- `continue` in a worker that an exit signal could end before it runs: only trapping ones that are not killed;
+- `continue` in a worker that an exit signal could end before it runs: only trapping ones that are not killed (and
+  one that crashes, `x`, only where a restart concerns nobody else);
 - an end while the start of its own supervisor waits at a gate: when the gate opens, that supervisor acts on the end
   while the one above goes on, too (gates only below the top, and where the script adds a child);
 - a message to a worker whose `init` waits at a gate: the same (the step then says `starting`);

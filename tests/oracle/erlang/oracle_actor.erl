@@ -80,11 +80,12 @@ init({worker, Book, #{id := Id, plan := Plan, traps := Traps} = Def}) ->
         $? -> error(boom);
         $~ -> ignore;
         $c -> {ok, State, {continue, go}};
+        $x -> {ok, State, {continue, crash}};
         _ -> {ok, State}
     end.
 
 %% What the start of this number does: `+` goes well, `!` `s` `?` fail, `~` is ignored, `c` goes on with a continue,
-%% `g` waits at its gate; `*` repeats the one before for ever, and after its end all go well.
+%% `x` crashes in one, `g` waits at its gate; `*` repeats the one before for ever, and after its end all go well.
 planned(Plan, Number) ->
     case lists:reverse(Plan) of
         [$*, Last | Before] when Number > length(Before) -> Last;
@@ -108,7 +109,8 @@ log(#{book := Book, label := Label}, Text) -> note(Book, [Label], Text).
 
 handle_continue(go, State) ->
     log(State, [<<"continue">>]),
-    {noreply, State}.
+    {noreply, State};
+handle_continue(crash, _) -> error(boom).
 
 handle_call(ask, _, #{label := Label} = State) -> {reply, Label, State};
 handle_call(crash, _, _) -> error(boom);
