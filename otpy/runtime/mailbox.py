@@ -213,6 +213,16 @@ class BoundedBox(deque["Message"]):
         with self._guard:
             return super().popleft()
 
+    def copy(self) -> deque[Message]:  # type: ignore[override]  # no second mailbox, but what waits in this one
+        """What waits, in order."""
+        with self._guard:
+            return deque(self)
+
+    def remove(self, message: Message) -> None:
+        """Take a message out of the middle. Raises ValueError when it is there no more."""
+        with self._guard:
+            super().remove(message)
+
     def _admit(self, message: Message) -> Message | None:
         """Put a message if it may be put; returns the one that has to go for it, which may be itself."""
         if len(self) < self._limit or own_word(message) not in _SHEDDABLE:

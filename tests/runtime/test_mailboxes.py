@@ -166,6 +166,17 @@ def test_the_limit_of_a_mailbox_is_exact_for_many_senders(system: otpy.System) -
         assert len(letters.events) == 1_900
 
 
+@pytest.mark.parametrize("overflow", ["drop_new", "drop_old", "raise"])
+def test_a_suspended_actor_with_a_full_mailbox_obeys_a_wish_to_stop_it(system: otpy.System, overflow: str) -> None:
+    ref = system.start(otpy.child(Doer).opts(id="d", max_queue=2, overflow=overflow))
+    system.suspend("t/d")
+    ref.tell(1)
+    ref.tell(2)
+    system.suspend("t/d", seconds=60.0)
+    assert (ref.reason, system.record("t/d").queue) == (None, 2)
+    assert ref.stop(otpy.Shutdown(), timeout=5.0)
+
+
 def test_growth_is_reported_at_ten_and_a_hundred_thousand(system: otpy.System, events: Recorder) -> None:
     """Once each; seen when the turn that let it grow is over, which has handled a batch of them by then."""
     ref = system.start(Doer)
