@@ -104,11 +104,12 @@ class Gentle(Stopping):
 
     def restart_later(self, ref: Ref[Any], entry: Entry, reason: Reason) -> Flow[Stop | None]:
         """Stop at once whom the restart takes along, and start all of them when the pause is over, as one round."""
+        ran = self.system.clock.now() - ref.started_at  # before others take their time to stop
         yield from self.stop_group(ref.id, entry)
         backoff = entry.spec.options.backoff
         assert isinstance(entry, GentleEntry)  # noqa: S101 - its options say so
         assert backoff is not None  # noqa: S101 - the caller has looked
-        if is_healthy(backoff, self.system.clock.now() - ref.started_at):
+        if is_healthy(backoff, ran):
             entry.attempts = 0
         self.pause(ref.id, entry, backoff, reason)
         return None

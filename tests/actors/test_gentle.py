@@ -56,6 +56,20 @@ def test_a_healthy_while_begins_anew(lab: Lab) -> None:
     assert str(recorder.events[0]) == "lab/top/b is to be started again in 1 s (killed)"
 
 
+def test_time_that_siblings_take_to_stop_is_none_of_a_healthy_while(lab: Lab) -> None:
+    backoff = otpy.Backoff(first=1.0, jitter=0.0, reset_after=2.0)
+    slow_to_stop = lab.worker("b", at_stop=lambda: otpy.sleep(3.0))
+    started(lab, lab.worker("a").opts(backoff=backoff), slow_to_stop, strategy="rest_for_one")
+    with Recorder(lab.system, RestartDelayed) as recorder:
+        for seconds in (1.0, 2.0, 4.0):
+            lab.kill("a")
+            lab.settle()
+            lab.clock.advance(3.0)
+            lab.settle()
+            lab.clock.advance(seconds)
+    assert [event.seconds for event in recorder.of(RestartDelayed)] == [1.0, 2.0, 4.0]
+
+
 def test_pauses_are_drawn_from_the_systems_chance() -> None:
     def pauses(seed: int) -> list[float]:
         from support.lab import Lab  # noqa: PLC0415 - a laboratory of another seed
