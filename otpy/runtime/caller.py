@@ -19,7 +19,8 @@ from otpy.errors import (
     SpecError,
 )
 from otpy.runtime.extras import limit_above
-from otpy.runtime.mailbox import bury, open_mailbox, request_word, send
+from otpy.runtime.mailbox import bury, open_mailbox, send
+from otpy.runtime.message import request_word
 from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from otpy.runtime.suspension import heed
 from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
-    from otpy.runtime.mailbox import Message
+    from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
 
 __all__ = [

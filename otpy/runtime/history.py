@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed, Exit, FailedChild, Killed, Normal, Reason, RestartLimit, Shutdown
 from otpy.runtime.links import ExitSignal
-from otpy.runtime.mailbox import message_word
+from otpy.runtime.message import message_word
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:

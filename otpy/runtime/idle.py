@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.runtime.mailbox import put
 
 if TYPE_CHECKING:
-    from otpy.runtime.mailbox import Message
+    from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 

@@ -8,7 +8,8 @@ from otpy.core.record import MailboxRecord, StateRecord
 from otpy.core.text import exception_line, visible
 from otpy.errors import ActorExit
 from otpy.runtime.links import Monitor, watch
-from otpy.runtime.mailbox import message_word, poke
+from otpy.runtime.mailbox import poke
+from otpy.runtime.message import message_word
 from otpy.runtime.portrait import portrait
 from otpy.runtime.seat import Slot, here
 from otpy.runtime.stacks import doing, seat_of, stack_of

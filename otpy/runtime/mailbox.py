@@ -1,52 +1,37 @@
-"""Mailboxes: a message is put, its actor is woken, and what nobody will read becomes a dead letter.
-
-A message is a flat tuple `(function, *arguments)`, called with the actor first, or a `Caller` that waits for a reply.
-Flat, for a flood of messages costs the garbage collector as much as it costs the sender. What users send is always
-inside of one, so no user message can pass for a `Down`, an exit signal or a request.
-"""
+"""Mailboxes: a message is put, its actor is woken, and what nobody will read becomes a dead letter."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from otpy.core.masking import hide
 from otpy.core.reason import NoProc
-from otpy.core.text import safe_repr
 from otpy.errors import MailboxFullError
 from otpy.events import DeadLetter, MailboxGrew
+from otpy.runtime.message import describe, own_word
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.core.masking import Show
-    from otpy.runtime.caller import Caller
+    from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
-
-    Message: TypeAlias = tuple[Any, ...] | Caller
 
 __all__ = [
     "BoundedBox",
     "Interval",
     "bury",
-    "describe",
-    "message_word",
     "open_mailbox",
-    "own_word",
-    "payload",
     "poke",
     "put",
     "ready",
-    "request_word",
     "rest",
     "rest_again",
     "send",
     "tick",
     "watch_growth",
-    "with_keywords",
 ]
 
 ALARMS = (10_000, 100_000)
@@ -245,14 +230,6 @@ _SHEDDABLE = ("", "info", "request", "tick")
 """What users send. Exit signals, `Down` and the runtime's other messages are no load that anybody could shed."""
 
 
-def own_word(message: Message) -> str:
-    """Which of the runtime's own messages it is; empty for a call or cast of a user's method, whatever its name."""
-    function = (message if isinstance(message, tuple) else message.message)[0]
-    name = str(getattr(function, "__name__", ""))
-    own = name.startswith("deliver_") and str(getattr(function, "__module__", "")).startswith("otpy.")
-    return name.removeprefix("deliver_") if own else ""
-
-
 def bury(ref: Ref[Any]) -> None:
     """Empty a dead actor's mailbox: callers get its exit reason, other messages become dead letters."""
     box = ref.mailbox
@@ -270,11 +247,6 @@ def bury(ref: Ref[Any]) -> None:
             message.fail(reason)
         elif is_heard:
             _dead_letter(ref, message, why)
-
-
-def with_keywords(actor: object, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-    """Call a function that was given keywords, which few are."""
-    return function(actor, *args, **kwargs)
 
 
 def _dead_letter(ref: Ref[Any], message: tuple[Any, ...], why: str) -> None:
@@ -297,35 +269,3 @@ def watch_growth(ref: Ref[Any]) -> None:
             return
         more.alarms = passed
     ref.system.events.emit(MailboxGrew(path=ref.path, length=length))
-
-
-def describe(message: object, show: Show = hide) -> str:
-    """A message as text for reports: `cast put`, `call get`, `info <value>`; bounded, never fails, shows no secret."""
-    word = message_word(message)
-    if not isinstance(message, tuple) or len(message) == 1 or not own_word(message):
-        return word
-    return f"{word} {safe_repr(message[1], name='message', show=show)}"
-
-
-def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
-    """The function that handles a message, and its arguments; None for what is no call or cast of a user's method."""
-    flat = message if isinstance(message, tuple) else getattr(message, "message", None)
-    if not isinstance(flat, tuple) or (own_word(flat) and flat is message):
-        return None
-    return flat[1:] if flat[0] is with_keywords else (flat[0], flat[1:], {})
-
-
-def message_word(message: object) -> str:
-    """What kind of message it is, without anything of what it holds: `cast put`, `call get`, `info`, `exit`."""
-    if message is None or isinstance(message, str):
-        return message or ""
-    if not isinstance(message, tuple):
-        return f"call {message.request}" if hasattr(message, "request") else "?"
-    word = own_word(message) or f"cast {request_word(message)}"
-    return "info" if word == "tick" else word  # to its actor it is a message like any other
-
-
-def request_word(message: tuple[Any, ...]) -> str:
-    """The name of what a caller asks for."""
-    function = message[1] if message[0] is with_keywords else message[0]
-    return own_word(message) or str(getattr(function, "__name__", "?"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.masking import Verbatim, veil
 from otpy.core.text import safe_repr, shorten, visible
-from otpy.runtime.mailbox import describe, payload
+from otpy.runtime.message import describe, payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from otpy.core.record import ActorRecord
 from otpy.runtime.edge import waits_for
 from otpy.runtime.links import linked
-from otpy.runtime.mailbox import describe
+from otpy.runtime.message import describe
 from otpy.runtime.stacks import seat_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras, limit_above
 from otpy.runtime.links import OutsideMonitor, watch
-from otpy.runtime.mailbox import bury, open_mailbox, poke, send, with_keywords
+from otpy.runtime.mailbox import bury, open_mailbox, poke, send
+from otpy.runtime.message import with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.edge import Edge
     from otpy.runtime.home import Home
-    from otpy.runtime.mailbox import Message
+    from otpy.runtime.message import Message
     from otpy.runtime.system import System
 
 __all__ = ["Ref", "Within"]

@@ -15,7 +15,7 @@ from otpy.events import ActorCrashed, Neighbour
 from otpy.runtime.hints import hint_for
 from otpy.runtime.history import waiting_callers
 from otpy.runtime.links import linked
-from otpy.runtime.mailbox import describe
+from otpy.runtime.message import describe
 from otpy.runtime.portrait import portrait, told
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from otpy.runtime.edge import waits_for
-from otpy.runtime.mailbox import message_word
+from otpy.runtime.message import message_word
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.runtime.links import ExitSignal
-from otpy.runtime.mailbox import own_word, poke
+from otpy.runtime.mailbox import poke
+from otpy.runtime.message import own_word
 
 if TYPE_CHECKING:
-    from otpy.runtime.mailbox import Message
+    from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
 
 __all__ = ["heed", "set_suspended"]

@@ -14,7 +14,7 @@ from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
-    from otpy.runtime.mailbox import Message
+    from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
 

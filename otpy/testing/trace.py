@@ -11,7 +11,7 @@ from otpy.events import ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal
-from otpy.runtime.mailbox import describe
+from otpy.runtime.message import describe
 from otpy.runtime.nap import Nap
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Slot

@@ -9,7 +9,8 @@ import pytest
 import otpy
 from otpy.errors import MailboxFullError
 from otpy.events import ActorCrashed, DeadLetter, MailboxGrew
-from otpy.runtime.mailbox import deliver_tick, describe, message_word
+from otpy.runtime.mailbox import deliver_tick
+from otpy.runtime.message import describe, message_word
 from otpy.runtime.pool import BATCH
 from otpy.testing import Gate, Probe, Recorder
 from support.doer import BOOM, Doer, flush
