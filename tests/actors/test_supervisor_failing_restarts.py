@@ -71,10 +71,11 @@ def test_requests_are_served_between_the_attempts_of_a_failing_restart(lab: Lab,
     b = lab.worker("b", "+!!", at_start=lambda number: number == 2 and gate.wait())
     sup = started(lab, lab.worker("a"), b, lab.worker("c"), strategy=strategy)
     kept = lab.refs["a"]
-    answers: list[Any] = []
+    answers: list[list[Any]] = []
 
     def ask_later(request: Any, *args: Any) -> None:
-        asker = lab.system.start(otpy.child(Asker, sup, answers))
+        answers.append([])  # one for each asker: which of them goes on first when several get their answers is open
+        asker = lab.system.start(otpy.child(Asker, sup, answers[-1]))
         asker.cast(Asker.ask, request, args)
         lab.settle()
 
@@ -89,7 +90,7 @@ def test_requests_are_served_between_the_attempts_of_a_failing_restart(lab: Lab,
     ask_later(SUP.start_child, lab.worker("n"))
     gate.open()
     lab.settle()
-    which, counts, restarted, deleted, again, spec, new = answers
+    which, counts, restarted, deleted, again, spec, new = [answer for [answer] in answers]
     expected = {"a": "running", "b": "restarting", "c": "running" if strategy == "one_for_one" else "stopped"}
     assert {info.id: info.state for info in which} == expected
     active = 2 if strategy == "one_for_one" else 1
