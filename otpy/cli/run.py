@@ -20,7 +20,7 @@ from otpy.errors import OtpyError, SpecError
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["load", "run"]
+__all__ = ["SHUTDOWN", "load", "run"]
 
 SHUTDOWN = 30.0
 """Seconds, as in `otpy.app`, which is not imported to show a help page."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from otpy.control.snapshot import Detail, Snapshot
     from otpy.core.record import ActorRecord
 
-__all__ = ["ASCII", "UNICODE", "Guides", "info_view", "programs_view", "tree_view"]
+__all__ = ["ASCII", "MAX_GUIDES", "UNICODE", "Guides", "info_view", "programs_view", "tree_view"]
 
 STYLES = {
     "starting": "cyan",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["Client", "Endpoint", "Hello", "connect", "connect_to", "listed"]
+__all__ = ["HELLO_TIME", "REPLY_TIME", "Client", "Endpoint", "Hello", "connect", "connect_to", "listed"]
 
 HELLO_TIME = 1.0
 """Seconds in which a program says hello: many times what a busy one takes, and less than a call that keeps the lock."""

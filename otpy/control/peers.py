@@ -7,7 +7,7 @@ import struct
 import sys
 from dataclasses import dataclass
 
-__all__ = ["Peer", "may_talk", "peer_of"]
+__all__ = ["ROOT", "Peer", "may_talk", "peer_of"]
 
 ROOT = 0
 _LINUX = struct.Struct("3i")  # struct ucred: pid, uid, gid

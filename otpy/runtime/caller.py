@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
-__all__ = ["CALL_TIMEOUT", "Caller", "FutureCaller", "call", "deadlock", "request_future", "time_limit"]
+__all__ = [
+    "CALL_TIMEOUT",
+    "STANDSTILL",
+    "STOOD_STILL",
+    "Caller",
+    "FutureCaller",
+    "call",
+    "deadlock",
+    "request_future",
+    "time_limit",
+]
 
 CALL_TIMEOUT = 5.0
 """Seconds a call waits for its reply unless told otherwise. OTP: 5000 ms, gen_server:call/2."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.runtime.ref import Ref
 
-__all__ = ["checkpoint", "current", "exit_with", "sleep"]
+__all__ = ["Nap", "checkpoint", "current", "exit_with", "sleep"]
 
 
 class Nap(Slot):

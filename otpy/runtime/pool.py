@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.home import Home, RunQueue
 
-__all__ = ["Pool", "Worker"]
+__all__ = ["BATCH", "Pool", "Worker"]
 
 log = logging.getLogger("otpy")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from otpy.runtime.message import Message
     from otpy.runtime.system import System
 
-__all__ = ["Ref", "Within"]
+__all__ = ["Ref", "Within", "deliver_info"]
 
 A = TypeVar("A")
 P = ParamSpec("P")

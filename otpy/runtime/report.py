@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.runtime.ref import Ref
 
-__all__ = ["Allowance", "ancestors", "crash_report", "neighbours", "peers", "waiting"]
+__all__ = ["Allowance", "crash_report"]
 
 MAX_NEIGHBOURS = 15
 """Actors named that will end with it. OTP: the same."""
