@@ -59,7 +59,20 @@ GROUPS = Family(
 )
 GATES = Family(
     "gates",
-    (*DEEDS, *REQUESTS, *DYNAMIC, "hold", "hold", "hold", "open", "open", "junk"),
+    # No terminate_dynamic: who waits for a gate may be dead by the time it is heard.
+    (
+        *DEEDS,
+        *REQUESTS,
+        "start_dynamic",
+        "start_dynamic",
+        "which_dynamic",
+        "hold",
+        "hold",
+        "hold",
+        "open",
+        "open",
+        "junk",
+    ),
     intensities=(0, 1, 2, 1_000),
     plans=(*USUAL, "+g", "+g", "g", "+g!", "+!g"),
     shutdowns=("infinity", "infinity", "brutal_kill"),
