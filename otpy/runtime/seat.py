@@ -131,7 +131,10 @@ class Slot:
         """Wait for the answer, in the thread that made the slot; False after `timeout` real seconds without one."""
         seat = self.seat
         lock = self.lock
-        seat.waiting = True
+        if self.claim:
+            seat.waiting = True
+            if not self.claim:  # set, then looked: who has answered before has cleared it before, and never will again
+                seat.waiting = False
         pool = seat.pool
         try:
             if pool is not None:

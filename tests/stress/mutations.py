@@ -107,6 +107,13 @@ MUTATIONS = [
         "    return system.timers.after(timeout, int)",
         "testing/test_virtual_clock.py",
     ),
+    Mutation(
+        "whoever was answered before it waits counted as resting",
+        "runtime/seat.py",
+        "                seat.waiting = False\n        pool = seat.pool\n",
+        "                pass\n        pool = seat.pool\n",
+        "testing/test_wait_idle.py",
+    ),
     # Ends.
     Mutation(
         "terminate skipped",

@@ -145,6 +145,29 @@ def test_a_token_on_its_way_to_a_waiting_actor_is_not_at_rest(system: otpy.Syste
     assert not any(seen)
 
 
+def test_whoever_was_answered_before_it_waits_is_not_taken_for_one_that_rests(system: otpy.System) -> None:
+    """Found by a hunt: what an actor did after a gate that was opened at once went unseen."""
+    seen: list[bool] = []
+
+    class Quick(otpy.GenServer):
+        def handle_info(self, message: object) -> None:
+            seat = seats.here()
+            slot, turns = seats.Slot(seat), seat.turns
+            on_thread(lambda: slot.resolve(None)).join()
+            while seat.pool is not None and seat.turns == turns:
+                pass  # until it has been handed the token
+            slot.wait(None)
+            seen.append(seat.waiting)
+
+    for place in ("pool", "thread"):
+        ref = system.start(otpy.child(Quick).opts(place=place))  # type: ignore[typeddict-item]
+        system.pool.put_back()  # so that another worker hands the answer over before this one waits
+        system.pool.limit += 1
+        ref.tell("go")
+        system.wait_idle()
+    assert seen == [False, False]
+
+
 def test_it_may_be_called_by_several_threads_at_once(system: otpy.System) -> None:
     gate, ref = Gate(), system.start(Passer)
     ring = [ref]
