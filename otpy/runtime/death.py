@@ -128,7 +128,7 @@ def finish(  # noqa: C901 - the order of dying is one story
             links = [peer for peer in links if peer is not ref.parent]  # its starter is told by the start's failure
         monitors, ref.monitors = ref.monitors or (), None
     if not is_ordered(ref, reason, cause):
-        system.history.died(ref, reason, cause)
+        _remember(ref, reason, cause)
     if ref.more is not None:
         _release_extras(ref)
     _fail_current(ref)
@@ -141,6 +141,14 @@ def finish(  # noqa: C901 - the order of dying is one story
         if peer is not knows:
             exit_signal(peer, ref, reason)
     return True
+
+
+def _remember(ref: Ref[Any], reason: Reason, cause: Ref[Any] | None) -> None:
+    """Have the history take note; whatever it meets, the death goes on, for nobody has been told of it yet."""
+    try:
+        ref.system.history.died(ref, reason, cause)
+    except BaseException:  # such as an exit term whose own `__eq__` raises
+        log.exception("%s ended (%s), and that could not be remembered", ref.path, reason)
 
 
 def _note_orphans(ref: Ref[Any], links: list[Ref[Any]]) -> None:

@@ -165,3 +165,25 @@ def test_calls_that_wait_in_a_dying_actor_get_its_reason(system: otpy.System) ->
         with pytest.raises(CallExitError) as caught:
             future.get(timeout=5)
         assert caught.value.reason == BOOM
+
+
+class Odd:
+    """A term as arrays are: two of them cannot be compared."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+
+def test_an_end_is_told_also_when_its_reason_cannot_be_compared(system: otpy.System) -> None:
+    """Whoever remembers it must not keep it from those who watch."""
+
+    class Odder(Doer):
+        def handle_info(self, message: object) -> object:
+            return otpy.Stop(otpy.Exit(Odd()))
+
+    ref = system.start(Odder, traps=True)
+    monitor = ref.monitor()
+    ref.exit(otpy.Exit(Odd()))
+    assert isinstance(monitor.wait(10.0).reason, otpy.Exit)
