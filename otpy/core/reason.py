@@ -8,17 +8,19 @@ from __future__ import annotations
 import linecache
 import os
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from otpy.core.text import safe_repr, safe_str
+from otpy.core.text import safe_repr, safe_str, type_name, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
 __all__ = [
+    "TEXT_ONLY",
     "BadReturn",
     "BadSpec",
     "Crashed",
@@ -34,6 +36,7 @@ __all__ = [
     "RestartLimit",
     "Shutdown",
     "TimedOut",
+    "is_alike",
     "is_clean",
     "told_restarts",
 ]
@@ -49,6 +52,12 @@ MAX_CAUSES = 5
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why an actor ended; the base of all reasons."""
+
+    def __init_subclass__(cls) -> None:
+        """Keep reports, and deaths, safe from a `__str__` that fails or tells a book; otpy's own do neither."""
+        told = vars(cls).get("__str__")
+        if told is not None and cls.__module__ != __name__:
+            cls.__str__ = _guarded(told)  # type: ignore[method-assign]
 
     def __str__(self) -> str:
         return type(self).__name__.lower()
@@ -231,6 +240,27 @@ class Crashed(Reason):
         return Crashed(type(error).__name__, safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
 
 
+def is_alike(one: object, other: object) -> bool:
+    """Whether two reasons are the same as far as can be said without asking anybody's `__eq__`."""
+    if one is other or type(one) is not type(other):
+        return one is other
+    if isinstance(one, Exit | Shutdown):
+        mine, its = (getattr(each, "term" if isinstance(each, Exit) else "detail") for each in (one, other))
+        return mine is its or (type(mine) is type(its) and type(mine) in PLAIN and bool(mine == its))
+    return type(one) in TEXT_ONLY and one == other
+
+
+def _guarded(told: Callable[[Any], str]) -> Callable[[Any], str]:
+    @wraps(told)
+    def tell(reason: Reason) -> str:
+        try:
+            return visible(told(reason), 500)
+        except Exception:  # noqa: BLE001 - whoever reports it must not fail for it
+            return f"<{type_name(type(reason))} that cannot be described>"
+
+    return tell
+
+
 def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
     """The restarts before the one too many, as the end of a sentence; `count` is how many there were."""
     if not restarts:
@@ -240,6 +270,12 @@ def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
     missing = count - sum(map(len, runs[-MAX_RUNS:]))
     earlier = [f"{missing} more"] if missing > 0 else []
     return f", after restarts of {', '.join([*earlier, *told[-MAX_RUNS:]])}"
+
+
+TEXT_ONLY = frozenset((Normal, Kill, Killed, NoProc, BadSpec, BadReturn, TimedOut, Crashed))
+"""Reasons that hold nothing of the user's but text."""
+PLAIN = frozenset((str, int, float, bool, bytes, type(None)))
+"""Terms that are compared without running anybody's code."""
 
 
 def is_clean(reason: Reason) -> bool:

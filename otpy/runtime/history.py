@@ -13,7 +13,17 @@ from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import Crashed, Exit, FailedChild, Killed, Normal, Reason, RestartLimit, Shutdown
+from otpy.core.reason import (
+    TEXT_ONLY,
+    Crashed,
+    FailedChild,
+    Killed,
+    Normal,
+    Reason,
+    RestartLimit,
+    Shutdown,
+    is_alike,
+)
 from otpy.runtime.links import ExitSignal
 from otpy.runtime.message import message_word
 from otpy.runtime.seat import here
@@ -282,20 +292,20 @@ def _is_plain(reason: Reason) -> bool:
     """Whether a reason holds nothing of the user's but text."""
     if isinstance(reason, Shutdown):
         return reason.detail is None
-    return not isinstance(reason, Exit)
+    return type(reason) in TEXT_ONLY
 
 
 def _sender(current: object, reason: Reason) -> Ref[Any] | None:
     """Whose exit signal an actor that traps them is obeying."""
     if isinstance(current, tuple) and len(current) > 1 and isinstance(signal := current[1], ExitSignal):
-        return signal.sender if signal.reason == reason else None
+        return signal.sender if is_alike(signal.reason, reason) else None
     return None
 
 
 def _alike(ref: Ref[Any], reason: Reason) -> Ref[Any] | None:
     """The parent, when it has ended for the same reason before."""
     parent = ref.parent
-    return parent if parent is not None and parent.reason is not None and parent.reason == reason else None
+    return parent if parent is not None and parent.reason is not None and is_alike(parent.reason, reason) else None
 
 
 def _is_failed_call(reason: Crashed | None) -> bool:

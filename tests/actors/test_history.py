@@ -9,7 +9,7 @@ import pytest
 
 import otpy
 from otpy.core.exits import relation, user_frame
-from otpy.core.reason import Crashed, Frame, Killed
+from otpy.core.reason import Crashed, Exit, Frame, Killed
 from otpy.errors import CallExitError, NoSuchActorError
 from otpy.runtime import history
 from otpy.runtime.history import MAX_EXITS, MAX_NAMES
@@ -258,3 +258,47 @@ def test_the_users_own_frame_is_preferred() -> None:
     assert where(own, otpy.__file__) == f"{own}:1 in f"
     assert where(library) == f"{library}:1 in f"
     assert where() is None
+
+
+class Array:
+    """As those of numpy: two of them are no single truth."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_reasons_that_cannot_be_compared_keep_no_death_from_being_told(lab: Lab) -> None:
+    """It compared the reason of who ends with that of whom it follows, in the middle of the death."""
+
+    class Follower(otpy.GenServer):
+        trap_exit = True
+
+        def handle_info(self, message: object) -> object:
+            return otpy.Stop(Exit(Array()))
+
+    ref = lab.system.start(otpy.child(Follower))
+    cause = lab.system.start(lab.worker("a", traps=False))
+    add_link(ref, cause)
+    watch = ref.monitor()
+    cause.exit(Exit(Array()))
+    lab.settle()
+    assert watch.wait(0).reason is ref.reason
+    assert only(lab.system.exits("lab/Follower")).reason == f"exit: <{__name__}.Array>"
+
+
+class Wordless(otpy.Reason):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_reason_whose_str_fails_is_told_all_the_same(lab: Lab) -> None:
+    sup = started(lab, lab.worker("a", traps=False), max_restarts=1)
+    said = f"<{__name__}.Wordless that cannot be described>"
+    lab.refs["a"].exit(Wordless())
+    lab.settle()
+    assert only(lab.system.exits("lab/top/a")).reason == said
+    lab.refs["a"].exit(Wordless())
+    lab.settle()
+    assert f"child a ({said}), after restarts of a ({said}" in str(sup.reason)
