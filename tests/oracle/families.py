@@ -42,7 +42,7 @@ class Family:
     shutdowns: tuple[int | str, ...] = TIMES
     stops: tuple[str, ...] = ("ok", "ok", "ok", "ok", "boom", "error")
     ordered: bool = True
-    auto_shutdowns: tuple[str, ...] = ("never", "never", "any_significant", "all_significant")
+    auto_shutdowns: tuple[str, ...] = ("never", "never", "any_significant", "all_significant", "all_significant")
 
 
 LIMITS = Family(

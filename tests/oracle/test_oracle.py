@@ -10,6 +10,7 @@ import pytest
 
 from oracle import beam as beams
 from oracle.compare import DifferentError, compare
+from oracle.families import GROUPS, LIMITS
 from oracle.mistakes import MISTAKES
 from oracle.model import Scenario
 from oracle.search import Search
@@ -53,7 +54,7 @@ def test_what_was_found_once_is_mended(beam: beams.Beam, path: Path) -> None:
 def test_a_wrong_strategy_is_found(
     beam: beams.Beam, mistake: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = Search(FEW, 0)
+    search = Search(FEW, 0, (LIMITS, GROUPS))
     mistake(monkeypatch)
     with pytest.raises(DifferentError):
         search.run(beam, shrinks=False)
