@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.core.reason import NoProc
+from otpy.core.reason import NoProc, check_reason
 from otpy.core.text import safe_repr, shorten, visible_lines
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class ActorExit(BaseException):
 
     def __init__(self, reason: Reason) -> None:
         """Carry the exit reason."""
+        check_reason("exit", reason)
         super().__init__(str(reason))
         self.reason = reason
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from otpy.core.reason import Normal, Reason
+from otpy.core.reason import Normal, Reason, check_reason
 
 __all__ = ["Continue", "Decision", "Fail", "Ignore", "NoReply", "Reply", "Stop"]
 
@@ -67,6 +67,10 @@ class Stop(Decision):
     reply: object = _MISSING
     """The caller's reply; without one the call fails with the reason."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no reason, where it was written. Raises TypeError."""
+        check_reason("Stop", self.reason)
+
     @property
     def has_reply(self) -> bool:
         """Whether the caller gets a reply."""
@@ -84,3 +88,7 @@ class Fail(Decision):
 
     reason: Reason
     """Why."""
+
+    def __post_init__(self) -> None:
+        """As `Stop`. Raises TypeError."""
+        check_reason("Fail", self.reason)

@@ -36,6 +36,7 @@ __all__ = [
     "RestartLimit",
     "Shutdown",
     "TimedOut",
+    "check_reason",
     "is_alike",
     "is_clean",
     "told_restarts",
@@ -238,6 +239,13 @@ class Crashed(Reason):
             before = _CONTEXT(error)
         cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
         return Crashed(type(error).__name__, safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
+
+
+def check_reason(where: str, reason: object) -> None:
+    """Refuse an exit reason that is none: an actor whose reason is None would never have ended. Raises TypeError."""
+    if not isinstance(reason, Reason):
+        told = safe_repr(reason)
+        raise TypeError(f"{where}: expected a reason such as otpy.Exit({told}), got {told}")
 
 
 def is_alike(one: object, other: object) -> bool:

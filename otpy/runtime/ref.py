@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from otpy.core.reason import Kill, NoProc, Normal, Reason
+from otpy.core.reason import Kill, NoProc, Normal, Reason, check_reason
 from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownRequestError
 from otpy.runtime import death
 from otpy.runtime.awaiting import refuse_circle
@@ -173,7 +173,8 @@ class Ref(PykkaRef[Any], Generic[A]):
 
         OTP: gen_server:stop/3.
         """
-        wanted = reason or Normal()
+        wanted = Normal() if reason is None else reason
+        check_reason("stop", wanted)
         if self.reason is not None:
             return False
         if not block:
@@ -204,6 +205,7 @@ class Ref(PykkaRef[Any], Generic[A]):
 
     def exit(self, reason: Reason) -> None:
         """Send an exit signal, as from the calling actor; `Kill()` cannot be trapped. OTP: exit/2."""
+        check_reason("exit", reason)
         seat = here()
         seat.fence()
         if isinstance(reason, Kill):

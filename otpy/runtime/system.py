@@ -10,7 +10,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.masking import veil
-from otpy.core.reason import Exit, Reason, Shutdown
+from otpy.core.reason import Exit, Reason, Shutdown, check_reason
 from otpy.core.spec import ChildSpec, Name, child
 from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
@@ -311,7 +311,9 @@ class System(Inspection):
         asking = here().ref
         if asking is not None and asking.system is self:
             raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
-        left = stop_all(self, reason or Shutdown(), timeout)
+        wanted = Shutdown() if reason is None else reason
+        check_reason("stop", wanted)
+        left = stop_all(self, wanted, timeout)
         self.close()
         return left
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
-from otpy.core.reason import BadReturn
+from otpy.core.reason import BadReturn, Crashed
 from otpy.errors import CallExitError
 from otpy.events import ActorCrashed, UnknownMessage
 from otpy.testing import Gate, Recorder
@@ -232,3 +232,22 @@ def test_a_subclass_may_serve_a_request_of_its_base(system: otpy.System) -> None
             return 2
 
     assert system.start(Mine).call(Base.answer) == 2
+
+
+@pytest.mark.parametrize("wrong", [None, "boom", 3, otpy.Exit])
+def test_a_reason_that_is_none_is_refused_where_it_is_written(system: otpy.System, wrong: Any) -> None:
+    """With the reason None an actor lost its links and its name, its watchers heard of its end, and it lived on."""
+    for deed in (lambda _: otpy.Stop(wrong), lambda _: otpy.exit(wrong)):
+        ref = system.start(Doer)
+        ref.cast(Doer.run, deed)
+        reason = ref.monitor().wait().reason
+        assert isinstance(reason, Crashed)
+        assert "expected a reason such as otpy.Exit(" in reason.text
+        assert not ref.is_alive()
+    ref = system.start(Doer)
+    with pytest.raises(TypeError, match="expected a reason"):
+        ref.exit(wrong)
+    if wrong is not None:
+        with pytest.raises(TypeError, match="expected a reason"):
+            ref.stop(wrong)
+    assert ref.is_alive()
