@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from otpy.core.reason import Crashed, Reason
 from otpy.core.suggest import listing, nearest
-from otpy.runtime.records import children_of
+from otpy.runtime.records import child_record, children_of
 
 if TYPE_CHECKING:
     from otpy.runtime.system import System
@@ -42,7 +42,11 @@ def hint_for_path(system: System, path: str) -> str:
         if found is None:
             break
         parent, above, depth = found, f"{above}/{ident}", depth + 1
-    known = [child.id for child in islice(children_of(parent), MAX_SIBLINGS)] if parent is not None else []
+    children = list(islice(children_of(parent), MAX_SIBLINGS)) if parent is not None else []
+    for child in children:
+        if child.ref is None and rest and child.id == rest[depth]:
+            return f"{child.path} is {child_record(system, child).status} and has no process; otpy restart starts it"
+    known = [child.id for child in children]
     if depth == 0:
         tops = list(islice(system.tops.items(), MAX_SIBLINGS))
         known += [ident for ident, ref in tops if ref is not system.root]

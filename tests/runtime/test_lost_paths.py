@@ -43,6 +43,15 @@ def test_a_lost_path_is_answered_with_its_siblings(system: otpy.System, path: st
     assert str(caught.value) == f"no actor {path!r}: {hint}"
 
 
+def test_a_child_without_a_process_is_not_said_to_be_misspelt(system: otpy.System) -> None:
+    system.start_root(otpy.child(Shop))
+    system.terminate_child("t/feed")
+
+    with pytest.raises(NoSuchActorError) as caught:
+        system.kill("t/feed")
+    assert str(caught.value) == "no actor 't/feed': t/feed is stopped and has no process; otpy restart starts it"
+
+
 def test_of_a_great_many_siblings_a_few_are_named(system: otpy.System) -> None:
     system.start_root(otpy.dynamic())
     root = system.root
