@@ -171,7 +171,8 @@ class ActorBusyError(CallTimeoutError):
 
     def __init__(self, target: str, request: str, timeout: float, doing: str) -> None:
         """Say what it does; `timeout` in seconds."""
-        CallError.__init__(self, target, request, f"not done within {timeout:g} s: it is {doing}")
+        text = f"not done within {timeout:g} s: it is {doing}; it is done after that message"
+        CallError.__init__(self, target, request, text)
         self.timeout = timeout
         self.doing = doing
 

@@ -30,7 +30,7 @@ def ps(reach: Reach, *, as_json: bool) -> None:
         screen = console()
         screen.print(programs_view(programs, width=screen.width))
     else:
-        click.echo("no otpy program of yours is running")
+        click.echo(reach.nobody())
 
 
 def _plain(seen: Seen) -> dict[str, object]:

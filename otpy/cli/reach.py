@@ -13,6 +13,7 @@ from otpy.cli.options import directory_option
 from otpy.control.client import HELLO_TIME, connect, connect_to, listed
 from otpy.control.errors import ControlError, GoneError, NoAnswerError, NoSuchSystemError
 from otpy.control.snapshot import Summary, from_plain
+from otpy.core.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,13 +76,18 @@ class Reach:
         """
         match self.look_around():
             case []:
-                raise CommandUsageError("no otpy program of yours is running")
+                raise CommandUsageError(self.nobody())
             case [Seen(error=None, name=name)]:
                 return name
             case [Seen(error=ControlError() as error)]:
                 raise error
             case several:
                 raise CommandUsageError(f"several programs run, name one: {', '.join(seen.name for seen in several)}")
+
+    def nobody(self) -> str:
+        """What to say when no program runs: also where that is so, for a folder may be misspelt."""
+        where = "" if self.directory is None else f" in {visible(str(self.directory))}"
+        return f"no otpy program of yours is running{where}"
 
     def look_around(self) -> list[Seen]:
         """Every program that runs, by name, whether it answers or not; stale sockets are no programs."""

@@ -84,6 +84,8 @@ def load(target: str) -> Any:  # whatever a module holds; what runs it says whet
     module_name, colon, name = target.partition(":")
     if not (module_name and colon and name):
         raise CommandUsageError(f"{target!r} is no module:Tree, such as shop:Shop")
+    if "/" in module_name or module_name.startswith("."):
+        raise CommandUsageError(f"{module_name!r} is no module: name it as an import does, such as shop or shop.tree")
     found: object = _imported(module_name)
     for part in name.split("."):
         if not hasattr(found, part):
@@ -116,7 +118,8 @@ def _imported(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise CommandUsageError(f"no module {name!r} here ({here}) or on the path") from error
+            hint = f"; a module is named without .py: {name[:-3]}" if name.endswith(".py") else ""
+            raise CommandUsageError(f"no module {name!r} here ({here}) or on the path{hint}") from error
         raise CommandError(_import_failure(name, error)) from error
     except OtpyError:
         raise

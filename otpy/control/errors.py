@@ -71,7 +71,8 @@ class RightsError(ControlError, PermissionError):
 
     def __init__(self, verb: str, needed: str, given: str) -> None:
         """Name the verb and both rights."""
-        super().__init__(f"{verb} needs the right {needed!r}; this program was started with control={given!r}")
+        remedy = f"start it with --control {needed}"
+        super().__init__(f"{verb} needs the right {needed!r}; this program gives {given!r}: {remedy}")
         self.needed = needed
         self.given = given
 

@@ -90,7 +90,7 @@ class Story:
         first, *rest = path.split("/")
         node = self.root
         if first != node.part.path:
-            message = f"no part {path!r}: the tree is {node.part.path!r}"
+            message = f"no part {path!r}: paths here begin with {node.part.path!r}"
             raise Unforeseeable(message)
         for ident in rest:
             found = next((child for child in node.children if _id(child) == ident), None)

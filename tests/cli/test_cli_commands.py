@@ -64,10 +64,11 @@ def test_several_programs_must_be_told_apart(otpy: Otpy, serve: Serve) -> None:
     assert result.output == "Error: several programs run, name one: mail, shop\n"
 
 
-def test_a_tree_without_any_program_is_one_line(otpy: Otpy) -> None:
+def test_a_tree_without_any_program_is_one_line(otpy: Otpy, directory: Path) -> None:
     result = otpy("tree")
 
-    assert (result.exit_code, result.output) == (ExitCode.USAGE, "Error: no otpy program of yours is running\n")
+    line = f"Error: no otpy program of yours is running in {directory}\n"
+    assert (result.exit_code, result.output) == (ExitCode.USAGE, line)
 
 
 def test_a_tree_as_json_can_be_read_back(otpy: Otpy, serve: Serve) -> None:
@@ -125,10 +126,11 @@ def test_programs_as_json(otpy: Otpy, serve: Serve) -> None:
     assert program["summary"]["counts"]["actors"] == 6
 
 
-def test_no_program_is_no_error(otpy: Otpy) -> None:
+def test_no_program_is_no_error(otpy: Otpy, directory: Path) -> None:
     result = otpy("ps")
 
-    assert (result.exit_code, result.output) == (ExitCode.CLEAN, "no otpy program of yours is running\n")
+    line = f"no otpy program of yours is running in {directory}\n"
+    assert (result.exit_code, result.output) == (ExitCode.CLEAN, line)
 
 
 def test_a_program_that_does_not_answer_is_listed_and_a_stale_socket_is_not(otpy: Otpy, directory: Path) -> None:
@@ -196,7 +198,8 @@ def test_a_program_that_only_lets_itself_be_read_is_not_operated(otpy: Otpy, ser
     result = otpy("kill", "shop/cache")
 
     assert result.exit_code == ExitCode.FAILED
-    assert result.output == "Error: kill needs the right 'operate'; this program was started with control='read'\n"
+    line = "kill needs the right 'operate'; this program gives 'read': start it with --control operate"
+    assert result.output == f"Error: {line}\n"
     assert system.done == []
 
 

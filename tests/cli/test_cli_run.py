@@ -93,6 +93,8 @@ def test_options_are_handed_on(otpy: Otpy, app: list[tuple[object, ...]]) -> Non
     [
         (("nocolon",), "'nocolon' is no module:Tree, such as shop:Shop"),
         ((":Shop",), "':Shop' is no module:Tree, such as shop:Shop"),
+        (("./shop:Shop",), "'./shop' is no module: name it as an import does, such as shop or shop.tree"),
+        (("src/shop:Shop",), "'src/shop' is no module: name it as an import does, such as shop or shop.tree"),
         (("otpy_test_shop:Shpo",), "otpy_test_shop has no 'Shpo': did you mean 'Shop'?"),
     ],
 )
@@ -116,6 +118,11 @@ def test_names_may_lie_within_names() -> None:
 def test_a_module_that_is_not_there_is_a_usage_error(module: str, here: Path) -> None:
     with pytest.raises(CommandUsageError, match=f"no module '{module}' here"):
         load(f"{module}:Shop")
+
+
+def test_the_name_of_a_file_is_answered_with_that_of_its_module(here: Path) -> None:
+    with pytest.raises(CommandUsageError, match=r"no module 'shop.py' here .*; a module is named without .py: shop$"):
+        load("shop.py:Shop")
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_a_busy_actor_is_an_error_that_says_what_it_does(otpy: Otpy, serve: Serv
 
     assert result.exit_code == ExitCode.FAILED
     assert "not done within 0.5 s: it is busy for 9.0 s in init" in result.output
+    assert "; it is done after that message" in result.output
 
 
 def test_looking_gives_no_right_to_suspend(otpy: Otpy, serve: Serve, system: FakeSystem) -> None:

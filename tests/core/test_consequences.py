@@ -133,7 +133,7 @@ def test_child_of_a_dynamic_supervisor_has_any_number() -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("x/a", "no part 'x/a': the tree is 't'"),
+        ("x/a", "no part 'x/a': paths here begin with 't'"),
         ("t/z", "t has no child 'z': it has a, b, c"),
         ("t/a/b", "t/a has no child 'b': it has no children"),
     ],
