@@ -37,7 +37,9 @@ _SECRET = re.compile(
     r"|(?:api|private|access|signing|encryption)[ _-]?key",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"(://[^\s/@:]*:)[^\s/@]+(?=@)")
+_ADDRESS = re.compile(r"(://[^\s/@:]*:)[^\s/@]+(?:@[^\s/@\"',;]+)*(?=@)")  # a password may have an @ of its own
+_CUT = re.compile(r"(://[^\s/@:]*:)[^\s/@]+$")
+"""A password whose end was cut off."""
 
 
 def hide(name: str, value: object) -> object:
@@ -49,9 +51,21 @@ def hide(name: str, value: object) -> object:
     if name and _is_secret(name[:LONGEST_NAME]) and not _tells_nothing(name, value):
         return HIDDEN
     if issubclass(type(value), str) and type(value) is not Verbatim:
-        head = str.__str__(value)[:LONGEST_ADDRESS]  # its own methods do not run
-        return _ADDRESS.sub(r"\1<hidden>", head) if "://" in head else value
+        return _without_password(str.__str__(value), value)  # its own methods do not run
+    if issubclass(type(value), bytes | bytearray):
+        head = bytes(memoryview(value)[: LONGEST_ADDRESS + 1]).decode("latin-1")  # type: ignore[arg-type]  # as told
+        shown = _without_password(head, value)
+        return shown.encode("latin-1") if type(shown) is str else value
     return value
+
+
+def _without_password(text: str, value: object) -> object:
+    """The text without the passwords of addresses; the value itself when it has no address."""
+    head = text[:LONGEST_ADDRESS]
+    if "://" not in head:
+        return value
+    head = _ADDRESS.sub(r"\1<hidden>", head)
+    return _CUT.sub(r"\1<hidden>", head) if len(text) > LONGEST_ADDRESS else head
 
 
 def veil(*redacts: Show) -> Show:

@@ -238,7 +238,7 @@ class Crashed(Reason):
         if before is None and not _IS_SUPPRESSED(error):
             before = _CONTEXT(error)
         cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
-        return Crashed(type(error).__name__, safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
+        return Crashed(_CLASS_NAME(type(error)), safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
 
 
 def check_reason(where: str, reason: object) -> None:
@@ -302,6 +302,7 @@ def _frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
 
 
 # Read past what a class of exceptions may have put in their place: a report runs nobody's code.
+_CLASS_NAME = type.__dict__["__name__"].__get__
 _CAUSE = BaseException.__dict__["__cause__"].__get__
 _CONTEXT = BaseException.__dict__["__context__"].__get__
 _IS_SUPPRESSED = BaseException.__dict__["__suppress_context__"].__get__

@@ -21,6 +21,7 @@ import types
 import uuid
 import zoneinfo
 from itertools import islice, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from otpy.core.masking import Verbatim, hide
@@ -58,7 +59,7 @@ ZONES = (type(None), dt.timezone, zoneinfo.ZoneInfo)
 BYTES = (bytes, bytearray)
 SEQUENCES = (list, tuple)
 CONTAINERS = frozenset((list, tuple, set, frozenset))
-FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 PYTHONS_OWN = frozenset(e for e in vars(builtins).values() if isinstance(e, type) and issubclass(e, BaseException))
 """The exceptions that most crashes are of."""
@@ -69,7 +70,11 @@ TRUSTED = sys.stdlib_module_names | {"otpy"}
 _CLASS_NAME = type.__dict__["__name__"].__get__
 _CLASS_MODULE = type.__dict__["__module__"].__get__
 _CLASS_MRO = type.__dict__["__mro__"].__get__
+_CLASS_DICT = type.__dict__["__dict__"].__get__
+_FILENAME = OSError.__dict__["filename"].__get__
 _ARGUMENTS = BaseException.__dict__["args"].__get__
+_KIND_OF = attrgetter("_field_type")
+_FIELD = vars(dataclasses)["_FIELD"]
 _GENERATED = (dataclasses.__file__, reprlib.__file__)
 
 
@@ -130,7 +135,7 @@ def exception_line(error: BaseException, limit: int = TEXT_LIMIT, *, box: Box | 
 def type_name(cls: type) -> str:
     """A class's name, with its module unless it is a builtin; a metaclass has no say in it."""
     name, module = _CLASS_NAME(cls), _CLASS_MODULE(cls)
-    plain = name if not isinstance(module, str) or module in {"builtins", "__main__"} else f"{module}.{name}"
+    plain = name if type(module) is not str or module in {"builtins", "__main__"} else f"{module}.{name}"
     return visible(plain)
 
 
@@ -155,7 +160,7 @@ def _spoken(value: object, limit: int, box: Box | None) -> str:
 def _speaks_safely(error: BaseException) -> bool:
     """Whether `str(error)` runs only Python's own code: it was written by Python and has plain arguments."""
     known = type(error) in PYTHONS_OWN or _is_written_by_python(type(error))
-    named = error.filename if isinstance(error, OSError) else None
+    named = _FILENAME(error) if isinstance(error, OSError) else None
     arguments = _ARGUMENTS(error)
     if isinstance(error, BaseExceptionGroup):  # counts its exceptions, asks none
         arguments = arguments[:1]
@@ -163,7 +168,7 @@ def _speaks_safely(error: BaseException) -> bool:
 
 
 def _is_written_by_python(kind: type) -> bool:
-    writer = next(cls for cls in _CLASS_MRO(kind) if "__str__" in vars(cls))
+    writer = next(cls for cls in _CLASS_MRO(kind) if "__str__" in _CLASS_DICT(cls))
     module = _CLASS_MODULE(writer)
     return isinstance(module, str) and module.partition(".")[0] in TRUSTED
 
@@ -223,7 +228,7 @@ class _Description:
             walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
             items = list(islice(walk(cast("Any", value)), MAX_ITEMS + 1))
             return type_name(kind) + self._items(tuple, items, depth, _fields_of(kind) or [name])
-        if dataclasses.is_dataclass(kind) and _has_generated_repr(kind):
+        if _looked_up(kind, "__dataclass_fields__") is not None and _has_generated_repr(kind):
             return self._fields(value, depth)
         self.left -= len(opaque := _opaque(value))
         return opaque
@@ -237,7 +242,7 @@ class _Description:
 
     def _items(self, kind: type, items: list[object], depth: int, names: list[str]) -> str:
         self.left -= 2
-        if kind is tuple and len(items) == 2 and len(names) == 1:  # noqa: PLR2004 - a header is such a pair
+        if kind in SEQUENCES and len(items) == 2 and len(names) == 1:  # noqa: PLR2004 - a header is such a pair
             names = [names[0], _as_name(items[0]) or names[0]]
         named = zip_longest(items[:MAX_ITEMS], names[: len(items)], fillvalue=names[-1])
         shown = [self.of(item, depth + 1, str(name)) for item, name in named] + ["…"] * (len(items) > MAX_ITEMS)
@@ -252,7 +257,10 @@ class _Description:
     def _fields(self, value: object, depth: int) -> str:
         kind = type(value)
         self.left -= len(name := _CLASS_NAME(kind)) + 2
-        fields = [field for field in dataclasses.fields(cast("type", kind)) if field.repr]
+        declared = cast("dict[str, dataclasses.Field[Any]]", _looked_up(kind, "__dataclass_fields__"))
+        fields = [
+            field for field in declared.values() if field.repr and _KIND_OF(field) is _FIELD
+        ]  # as `dataclasses.fields`
         shown = [
             f"{field.name}={self.of(_stored(value, field.name), depth + 1, field.name)}" for field in fields[:MAX_ITEMS]
         ]
@@ -261,14 +269,14 @@ class _Description:
 
 def _as_name(key: object) -> str:
     """A key as a name: text, or bytes as in headers."""
-    if isinstance(key, str):
-        return str.__str__(key)
+    if issubclass(type(key), str):
+        return str.__str__(cast("str", key))
     return bytes(key[:100]).decode("latin-1") if type(key) is bytes else ""
 
 
 def _fields_of(kind: type) -> list[str]:
     """The names of a named tuple's items."""
-    fields = vars(kind).get("_fields")
+    fields = _looked_up(kind, "_fields")
     return [name for name in fields if isinstance(name, str)][:MAX_ITEMS] if type(fields) is tuple else []
 
 
@@ -286,21 +294,27 @@ def _integer(value: int) -> str:
 
 
 def _opaque(value: object) -> str:
-    if isinstance(value, FUNCTIONS):
-        return f"<function {visible(str(value.__qualname__))}>"
+    function = value.__func__ if type(value) is types.MethodType else value
+    if type(function) in FUNCTIONS:
+        return f"<function {visible(str(cast('types.FunctionType', function).__qualname__))}>"
     return f"<{type_name(type(value))}>"
 
 
 def _has_generated_repr(kind: type) -> bool:
     """Whether `dataclass` wrote it; one written by hand may hide a secret, so its fields stay hidden too."""
-    code = getattr(kind.__repr__, "__code__", None)
-    return code is not None and code.co_filename in _GENERATED
+    written = _looked_up(kind, "__repr__")
+    return type(written) is types.FunctionType and written.__code__.co_filename in _GENERATED
+
+
+def _looked_up(kind: type, name: str) -> object:
+    """An attribute of a class or of one it is derived from, None without; neither it nor the metaclass has a say."""
+    return next((own[name] for own in map(_CLASS_DICT, _CLASS_MRO(kind)) if name in own), None)
 
 
 def _stored(value: object, field: str) -> object:
     """A field as stored, in the instance's dictionary or slot; a property of that name is not run."""
     for cls in _CLASS_MRO(type(value)):
-        slot = vars(cls).get(field)
+        slot = _CLASS_DICT(cls).get(field)
         if isinstance(slot, types.MemberDescriptorType):
             return slot.__get__(value)
     return vars(value)[field]

@@ -8,6 +8,7 @@ import enum
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -237,3 +238,61 @@ def test_any_small_value_reads_as_python_writes_it(value: object) -> None:
 
     assert shown.isprintable()
     assert "…" in shown or shown == visible(repr(value), 10_000)
+
+
+class Lazy:
+    """As the proxies of werkzeug and Django: asked for its class, it makes what it stands for."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise SystemExit("run")
+
+
+class Curious(type):
+    """Its classes are asked for nothing."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+class Odd(metaclass=Curious):
+    pass
+
+
+def test_neither_a_class_in_disguise_nor_a_metaclass_is_asked() -> None:
+    """A dead letter is described in the thread of its sender, who would get what a proxy raises."""
+    assert safe_repr([Lazy(), Odd()]) == f"[<{__name__}.Lazy>, <{__name__}.Odd>]"
+    assert safe_repr({Lazy(): 1}) == f"{{<{__name__}.Lazy>: 1}}"
+
+
+def test_an_errors_own_filename_is_not_run() -> None:
+    class Remote(OSError):
+        @property
+        def filename(self) -> str:  # type: ignore[override]
+            raise SystemExit("run")
+
+    assert safe_str(Remote("gone")) == "gone"
+
+
+Credentials = collections.namedtuple("Credentials", "user password")  # noqa: PYI024 - as in older code
+
+
+class Login(Credentials):
+    """The usual way to give a named tuple methods."""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Login("ann", "s3cret"), f"{__name__}.Login('ann', <hidden>)"),
+        (["Authorization", "s3cret"], "['Authorization', <hidden>]"),
+        (b"redis://:s3cret@h/0", "b'redis://:<hidden>@h/0'"),
+        (bytearray(b"pg://ann:s3cret@h"), "b'pg://ann:<hidden>@h'"),
+        ("pg://ann:p@s3cret@h/db", "'pg://ann:<hidden>@h/db'"),
+        ("pg://ann:s3cret" + 3_000 * "x" + "@h", "'pg://ann:<hidden>'"),
+        ("pg://a:s3cret@h,pg://b:s3cret@i", "'pg://a:<hidden>@h,pg://b:<hidden>@i'"),
+        ("http://h:80/path?mail=a@b", "'http://h:80/path?mail=a@b'"),
+    ],
+)
+def test_secrets_are_hidden_where_they_were_not_looked_for(value: object, shown: str) -> None:
+    assert safe_repr(value) == shown
