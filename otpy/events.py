@@ -429,7 +429,8 @@ class Events:
         """The handler that is always there: the log."""
         level = event.level
         if log.isEnabledFor(level):
-            log.log(level, "%s", event, extra={"otpy": event})
+            # Not `log.log`, which would walk the stack to find this very line.
+            log.handle(log.makeRecord("otpy", level, __file__, 0, "%s", (event,), None, extra={"otpy": event}))
 
 
 class _Brief:

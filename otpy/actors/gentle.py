@@ -56,7 +56,7 @@ class GentleEntry(Entry):
         self._given_up = self._is_restarting = False
         self.pause: Pause | None = None
         self.attempts = 0  # since it was last healthy
-        self.stamps: tuple[float, ...] = ()
+        self.stamps: list[float] = []
         super().__init__(spec, cls)
 
     @property
@@ -87,7 +87,7 @@ class GentleEntry(Entry):
         """Have no process until somebody starts it by hand, who then gets a new count."""
         self.restarting = False
         self._given_up = True
-        self.attempts, self.stamps = 0, ()
+        self.attempts, self.stamps = 0, []
 
     def end_pause(self) -> None:
         """Wait no longer."""
@@ -139,10 +139,9 @@ class Gentle(Stopping):
     def admit_own(self, ident: str | int, entry: Entry, reason: Reason, own: Limit) -> RestartLimit | None:
         """Count one restart in the child's own window; returns the limit when it is one too many."""
         assert isinstance(entry, GentleEntry)  # noqa: S101 - it has a limit
-        entry.stamps, allowed = admit(own, entry.stamps, self.system.clock.now())
-        decided = self.system.history.decide(self.ref, ident, "restart" if allowed else "gave up")
-        decided.restarts(entry.starts, len(entry.stamps), own.max_restarts, own.max_seconds)
-        decided.detail = None if allowed or own.then != "give_up" else "child"
+        allowed = admit(own, entry.stamps, self.system.clock.now())
+        what, detail = ("restart", None) if allowed else ("gave up", "child" if own.then == "give_up" else None)
+        self.system.history.decide(self.ref, ident, what, detail, entry.starts, len(entry.stamps), own)
         return None if allowed else RestartLimit(self._path, str(ident), own.max_restarts, own.max_seconds, reason)
 
     def give_up(self, ident: str | int, entry: Entry, limit: RestartLimit) -> Flow[Stop | None]:

@@ -46,7 +46,7 @@ class Keeper(Gentle):
     one that takes longer than this to crash, stop and start again is never restarted too often."""
 
     _table: ChildTable
-    _stamps: tuple[float, ...]
+    _stamps: list[float]
     _recent: tuple[tuple[float, str | int, Reason], ...]
     _path: str
     _inline: Wait
@@ -60,7 +60,7 @@ class Keeper(Gentle):
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
-        self._stamps = ()
+        self._stamps = []
         self._recent = ()
         self._stops = {}
         self._me = self.ref
@@ -195,9 +195,9 @@ class Keeper(Gentle):
     def _admit_shared(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
         window = Window(self.max_restarts, self.max_seconds)
         now = self.system.clock.now()
-        self._stamps, allowed = admit(window, self._stamps, now)
-        decided = self.system.history.decide(self._me, ident, "restart" if allowed else "gave up")
-        decided.restarts(entry.starts, len(self._stamps), self.max_restarts, self.max_seconds)
+        allowed = admit(window, self._stamps, now)
+        what = "restart" if allowed else "gave up"
+        self.system.history.decide(self._me, ident, what, None, entry.starts, len(self._stamps), window)
         before = min(len(self._stamps) - 1, TOLD)  # each restart has its stamp
         recent = self._recent[-before:] if before else ()
         if allowed:

@@ -285,9 +285,9 @@ class Supervisor(Keeper):
     def _note_others(self, ident: str | int, others: Sequence[str | int]) -> None:
         """Have it remembered whom an exit takes along."""
         if others:
-            decided = self.system.history.decide(self._me, ident, "stopped others", self.strategy)
-            decided.others = tuple([f"{self._path}/{other}" for other in others[:MAX_NAMES]])
-            decided.others_count = len(others)
+            paths = tuple([f"{self._path}/{other}" for other in others[:MAX_NAMES]])
+            decide = self.system.history.decide
+            decide(self._me, ident, "stopped others", self.strategy, others=paths, others_count=len(others))
 
     def stop_group(self, ident: str | int, entry: Entry) -> Flow[list[tuple[str | int, Entry]]]:
         """Stop whom a restart takes along, the last started first; returns who is to be started, in start order."""

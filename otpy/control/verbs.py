@@ -15,6 +15,7 @@ from otpy.control.snapshot import Detail, Exits, Inspected, Snapshot, Summary, t
 from otpy.control.wire import otpy_version
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible, visible_lines
+from otpy.runtime.history import MAX_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,8 +35,6 @@ MAX_ZOMBIES = 100
 """Zombies in one reply; ten end the program unless it is told otherwise."""
 DEFAULT_EXITS = 20
 """Exits told of, unless the client says otherwise."""
-MAX_EXITS = 600
-"""Exits in one reply; a system remembers no more."""
 DEFAULT_MESSAGES = 20
 """Waiting messages told of, unless the client says otherwise."""
 MAX_MESSAGES = 1_000
@@ -180,7 +179,7 @@ def info(system: Inspected, params: Params) -> object:
 def why(system: Inspected, params: Params) -> object:
     """The latest exits that concern `path`, at most `limit`."""
     path = path_of(params)
-    limit = min(integer_of(params, "limit", DEFAULT_EXITS), MAX_EXITS)
+    limit = min(integer_of(params, "limit", DEFAULT_EXITS), MAX_KEPT)
     return to_plain(Exits(path=path, exits=tuple(system.exits(path, limit=limit))))
 
 

@@ -45,12 +45,16 @@ class Limit(Window):
         return Window.problem(self)
 
 
-def admit(window: Window, stamps: tuple[float, ...], now: float) -> tuple[tuple[float, ...], bool]:
-    """Count a restart at `now`; returns the stamps to keep, oldest first, and whether it may go ahead.
+def admit(window: Window, stamps: list[float], now: float) -> bool:
+    """Count a restart at `now`; returns whether it may go ahead.
+
+    `stamps`, those of earlier restarts, oldest first, are changed in place: what has left the window goes, `now` is
+    added. A supervisor that bears ten thousand restarts in a second does not copy them at each.
 
     Earlier restarts count when their stamp is `>= now - max_seconds`. OTP: supervisor:add_restart/1. Differs: OTP
     floors stamps to whole seconds, so that its real window lies between `max_seconds` and one second more; this one
     is exact.
     """
-    recent = (*stamps[bisect_left(stamps, now - window.max_seconds) :], now)  # a clock never goes back: they are sorted
-    return recent, len(recent) <= window.max_restarts
+    del stamps[: bisect_left(stamps, now - window.max_seconds)]  # a clock never goes back: they are sorted
+    stamps.append(now)
+    return len(stamps) <= window.max_restarts

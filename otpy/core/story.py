@@ -64,13 +64,13 @@ class Node:
         self.above = above
         self.is_alive = False
         self.is_given_up = False
-        self.stamps: tuple[float, ...] = ()  # of the restarts it has made
-        self.own: tuple[float, ...] = ()  # of its own restarts, if they count apart
+        self.stamps: list[float] = []  # of the restarts it has made
+        self.own: list[float] = []  # of its own restarts, if they count apart
         self.children: list[Node] = []
 
     def fill(self) -> None:
         """As after its start: the declared children, and nothing counted."""
-        self.stamps = ()
+        self.stamps = []
         self.children = [] if _is_dynamic(self.part) else [Node(child, self) for child in self.part.children]
 
 
@@ -164,11 +164,7 @@ class Story:
             self.stop_group(above, node)
             self.note("waits", node)
         window, own_gives_up = limit_of(node, above)
-        if node.part.options.limit is not None:
-            node.own, is_allowed = admit(window, node.own, 0.0)
-        else:
-            above.stamps, is_allowed = admit(window, above.stamps, 0.0)
-        if is_allowed:
+        if admit(window, above.stamps if node.part.options.limit is None else node.own, 0.0):
             self.start_group(self.stop_group(above, node))
         elif own_gives_up:
             self.give_up(above, node, others_wait=waits)

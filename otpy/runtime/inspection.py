@@ -46,8 +46,8 @@ class Inspection:
     def exits(self, path: str | None = None, limit: int = 20) -> list[ExitRecord]:
         """The latest exits of a path, of what is above and below it, and those that took it along; the latest first.
 
-        Kept are 200 exits each of three kinds: by their own fault, taken along by such a one, and in peace. Stops that
-        a supervisor ordered are not kept. Without a path: all.
+        Kept are 200 exits each of four kinds: by their own fault, taken along by such a one, in peace but started
+        again, in peace for good. Stops that a supervisor ordered are not kept. Without a path: all.
 
         Raises:
             NoSuchActorError: nobody is there, and no exit is remembered.

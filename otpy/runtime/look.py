@@ -13,6 +13,7 @@ from otpy.runtime.message import message_word
 from otpy.runtime.portrait import portrait
 from otpy.runtime.seat import Slot, here
 from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.waiting import first_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,11 +92,6 @@ def mailbox_of(ref: Ref[Any], status: str, limit: int) -> MailboxRecord:
 
 
 def _words(ref: Ref[Any], limit: int) -> Iterator[str]:
-    box = ref.mailbox or ()
-    for index in range(min(len(box), limit)):
-        try:
-            message: Any = box[index]  # not iterated: others put and take meanwhile
-        except IndexError:
-            return
+    for message in first_messages(ref, limit):
         caller = getattr(message, "ref", None)
         yield visible(message_word(message) + (f" from {caller.path}" if caller is not None else ""))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Message: TypeAlias = tuple[Any, ...] | Caller
 
-__all__ = ["describe", "message_word", "own_word", "payload", "request_word", "with_keywords"]
+__all__ = ["describe", "head_of", "message_word", "own_word", "payload", "request_word", "with_keywords"]
 
 
 def with_keywords(actor: object, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -43,6 +43,13 @@ def payload(message: object) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | No
     if not isinstance(flat, tuple) or (own_word(flat) and flat is message):
         return None
     return flat[1:] if flat[0] is with_keywords else (flat[0], flat[1:], {})
+
+
+def head_of(message: object) -> tuple[Any, ...] | str:
+    """As little of a message as `message_word` needs: which function handles it, and nothing of what it holds."""
+    if isinstance(message, tuple):
+        return message[:2] if message[0] is with_keywords else message[:1]
+    return message_word(message)
 
 
 def message_word(message: object) -> str:

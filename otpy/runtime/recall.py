@@ -12,7 +12,7 @@ from otpy.core.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otpy.runtime.history import Decided, Note
+    from otpy.runtime.notes import Decided, Note
     from otpy.runtime.system import System
 
 __all__ = ["exits_of"]
@@ -94,9 +94,9 @@ def _action(decided: Decided, now: float) -> ExitAction:
         what=decided.what,
         ago=max(0.0, now - decided.at),
         restart=decided.restart,
-        in_window=decided.count,
-        max_restarts=decided.max_restarts,
-        max_seconds=decided.max_seconds,
+        in_window=decided.in_window,
+        max_restarts=0 if decided.window is None else decided.window.max_restarts,
+        max_seconds=0.0 if decided.window is None else decided.window.max_seconds,
         others=decided.others,
         others_left_out=decided.others_count - len(decided.others),
         detail=None if decided.detail is None else visible(decided.detail, REASON_LIMIT),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.events import ActorCrashed, Neighbour
 from otpy.runtime.hints import hint_for
-from otpy.runtime.history import waiting_callers
 from otpy.runtime.links import linked
 from otpy.runtime.message import describe
 from otpy.runtime.portrait import portrait, told
+from otpy.runtime.waiting import may_be_waited_for, waiting_callers
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
@@ -135,10 +135,7 @@ def _neighbour(ref: Ref[Any]) -> Neighbour:
 
 def waiting(ref: Ref[Any]) -> tuple[str, ...]:
     """Whose calls fail with its end: paths, or `outside` for a thread that is no actor's; of many some."""
-    if not ref.mailbox and ref.current.__class__ in _NO_CALLER and (ref.more is None or not ref.more.has_deferred):
+    if not may_be_waited_for(ref, ref.current):
         return ()
     callers = (slot.ref for slot in islice(waiting_callers(ref, ref.current), MAX_CALLERS))
     return tuple(["outside" if caller is None else caller.path for caller in callers])
-
-
-_NO_CALLER = (tuple, str, type(None))

@@ -42,7 +42,7 @@ def counts_each_of_a_group(patch: pytest.MonkeyPatch) -> None:
     """A restart of a group counts as often as it has members."""
 
     def start(self: Any, ident: str, entry: Any, original: Any = supervisor.Supervisor.start_entry) -> Any:
-        self._stamps = (*self._stamps, 0.0)[: len(self._stamps) + (entry.starts > 0)]
+        self._stamps[:0] = [0.0] * (entry.starts > 0)
         return (yield from original(self, ident, entry))
 
     patch.setattr(supervisor.Supervisor, "start_entry", start)

@@ -218,15 +218,15 @@ MUTATIONS = [
     Mutation(
         "intensity off by one",
         "core/intensity.py",
-        "len(recent) <= window",
-        "len(recent) < window",
+        "len(stamps) <= window",
+        "len(stamps) < window",
         "core/test_intensity.py",
     ),
     Mutation(
         "restart at the edge of the window forgotten",
         "core/intensity.py",
-        "stamps[bisect_left(stamps, now - window.max_seconds) :]",
-        "stamps[bisect_left(stamps, now - window.max_seconds + 1e-9) :]",
+        "bisect_left(stamps, now - window.max_seconds)",
+        "bisect_left(stamps, now - window.max_seconds + 1e-9)",
         "core/test_intensity.py",
     ),
     Mutation(
