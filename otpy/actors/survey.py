@@ -111,6 +111,9 @@ class _Look:
             known.flags = _flags(plan)
         except SpecError as error:
             self._note(error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a setting may be a property
+            known.unknown = f"its settings need a running system ({exception_line(error, 200)})"
+            return
         try:
             self._ask(path, plan, known)
         except SpecError as error:
@@ -127,7 +130,7 @@ class _Look:
             if cls._own_init:  # as Keeper.boot
                 cls.__init__(plan)
             said = plan.init(*entry.spec.args, **entry.spec.kwargs)
-        except Exception as error:  # noqa: BLE001 - it needs more than a plan; its start will tell
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it needs more than a plan; its start will tell
             known.unknown = f"its init needs a running system ({exception_line(error, 200)})"
             return None
         if said is not None:
@@ -147,7 +150,7 @@ class _Look:
             specs = declare(path, plan.children)
         except SpecError:
             raise
-        except Exception as error:  # noqa: BLE001 - it needs more than a plan; its start will tell
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it needs more than a plan; its start will tell
             known.unknown = f"its children() needs a running system ({exception_line(error, 200)})"
             return
         self._children(path, specs, plan.auto_shutdown, known.children)

@@ -123,11 +123,11 @@ def _imported(name: str) -> ModuleType:
         raise CommandError(_import_failure(name, error)) from error
     except OtpyError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends by itself would end this command, with its own code
         raise CommandError(_import_failure(name, error)) from error
 
 
-def _import_failure(name: str, error: Exception) -> str:
+def _import_failure(name: str, error: BaseException) -> str:
     """One line, with the last place in a file that is not Python's own import machinery."""
     places = []
     traceback = error.__traceback__

@@ -187,3 +187,28 @@ def test_many_children_are_looked_over_in_no_time() -> None:
     found = look(*(otpy.child(poll, "u").opts(id=str(n)) for n in range(5_000)))
     assert found.root is not None
     assert len(found.root.children) == 5_000
+
+
+def test_a_tree_that_exits_while_it_is_looked_at_ends_no_look() -> None:
+    """`otpy check` ended with whatever code it exits with, and said nothing: 0 for a plain `sys.exit()`."""
+
+    class Exits(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            raise SystemExit
+
+    class ExitsEarly(otpy.Supervisor):
+        def init(self) -> None:
+            raise SystemExit(4)
+
+    class Settings(otpy.Supervisor):
+        @property
+        def max_restarts(self) -> int:  # type: ignore[override]
+            raise RuntimeError("not now")
+
+    found = look(otpy.child(Exits), otpy.child(ExitsEarly), otpy.child(Settings), with_init=True)
+    assert found.root is not None
+    assert [part.unknown for part in found.root.children] == [
+        "its children() needs a running system (SystemExit)",
+        "its init needs a running system (SystemExit: 4)",
+        "its settings need a running system (RuntimeError: not now)",
+    ]

@@ -130,6 +130,7 @@ def test_the_name_of_a_file_is_answered_with_that_of_its_module(here: Path) -> N
     [
         ("import otpy_test_missing", "ModuleNotFoundError: No module named 'otpy_test_missing'"),
         ("\nraise ValueError('no \x1b[1m config')", r"ValueError: no \x1b[1m config"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
     ],
 )
 def test_a_module_that_fails_is_told_with_the_place(here: Path, source: str, line: str) -> None:
