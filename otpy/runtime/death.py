@@ -214,8 +214,12 @@ def _leave_idle(ref: Ref[Any]) -> None:
         leave(ref)
 
 
-def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
-    """Send an exit signal; asynchronous, harmless for a dead target. OTP: exit/2 and the signals of links."""
+def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason, *, is_own: bool = False) -> None:
+    """Send an exit signal; asynchronous, harmless for a dead target. OTP: exit/2 and the signals of links.
+
+    Only its own, `is_own`, ends an actor that does not trap exits by `Normal`. From outside of all actors it has no
+    other sender than the target either.
+    """
     if target.reason is not None:
         return
     if target.more is None and target.links in (None, sender) and _end_idle(target, reason, sender):
@@ -224,7 +228,7 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason) -> None:
         put(target, (deliver_exit, ExitSignal(sender, reason)))
         if target.is_suspended():  # put, then looked; who is suspended says so, then looks for orders
             poke(target, heed)
-    elif not isinstance(reason, Normal) or sender is target:
+    elif is_own or not isinstance(reason, Normal):
         more = target.extras()
         more.sender = sender
         more.pending = reason

@@ -197,7 +197,7 @@ class Ref(PykkaRef[Any], Generic[A]):
     def _tell_to_stop(self, reason: Reason) -> None:
         if self.actor_class.stops_by_signal:
             here().fence()
-            death.exit_signal(self, self, reason)
+            death.exit_signal(self, self, reason, is_own=True)
         else:
             send(self, (deliver_stop, reason))
             if self.is_suspended():
@@ -211,7 +211,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         if isinstance(reason, Kill):
             self.kill()
         else:
-            death.exit_signal(self, seat.ref or self, reason)
+            death.exit_signal(self, seat.ref or self, reason, is_own=seat.ref is self)
 
     def kill(self) -> bool:
         """End the actor at once, whatever it does; False when it was dead.

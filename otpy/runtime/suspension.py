@@ -11,6 +11,7 @@ from otpy.runtime.message import own_word
 if TYPE_CHECKING:
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
+    from otpy.runtime.timers import Timer
 
 __all__ = ["heed", "set_suspended"]
 
@@ -28,14 +29,27 @@ def set_suspended(ref: Ref[Any], *, is_suspended: bool, seconds: float | None) -
         more.suspended_at = ref.system.clock.now()
     more.suspended = is_suspended
     if is_suspended and seconds is not None:
-        more.resumer = ref.system.timers.after(seconds, poke, ref, _resume, owner=more.timers)
+        more.resumer = _Resumer(ref).start(seconds)
     if is_suspended:
         poke(ref, heed)  # suspended, then looked; who gives an order puts it, then looks whether it is suspended
 
 
-def _resume(ref: Ref[Any]) -> None:
-    more = ref.extras()
-    more.suspended, more.resumer = False, None
+class _Resumer:
+    """Resumes an actor when its time is over, unless somebody has said something else since."""
+
+    def __init__(self, ref: Ref[Any]) -> None:
+        self._ref = ref
+
+    def start(self, seconds: float) -> Timer:
+        self._timer = self._ref.system.timers.after(
+            seconds, poke, self._ref, self._resume, owner=self._ref.extras().timers
+        )
+        return self._timer
+
+    def _resume(self, ref: Ref[Any]) -> None:
+        more = ref.extras()
+        if more.resumer is self._timer:
+            more.suspended, more.resumer = False, None
 
 
 def heed(ref: Ref[Any]) -> None:

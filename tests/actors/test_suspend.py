@@ -121,6 +121,22 @@ def test_a_later_word_ends_the_time_of_a_suspension(lab: Lab, again: str) -> Non
     assert lab.system.record("lab/a").suspended == (105.0 if again == "suspend" else 100.0)
 
 
+def test_a_time_that_ran_out_too_late_does_not_end_a_later_suspension(lab: Lab) -> None:
+    """The timer has fired, and before its word comes to be heard somebody suspends the actor once more."""
+    ref = lab.system.start(lab.worker("a"))
+    lab.system.suspend("lab/a", seconds=10.0)
+    timer = ref.extras().resumer
+    assert timer is not None
+    action, args = timer.action, timer.args
+    lab.system.suspend("lab/a")
+
+    assert action is not None
+    action(*args)  # as the timer thread does that has just taken them
+    lab.settle()
+
+    assert lab.system.record("lab/a").status == "suspended"
+
+
 def test_a_dead_child_of_a_suspended_supervisor_is_no_zombie(lab: Lab) -> None:
     started(lab, lab.worker("a"))
     lab.system.suspend("lab/top")

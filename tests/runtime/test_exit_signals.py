@@ -57,6 +57,14 @@ def test_normal_from_another_is_a_message_to_who_traps(system: otpy.System) -> N
     assert (signal.sender, signal.reason) == (other, otpy.Normal())
 
 
+def test_normal_from_outside_of_all_actors_is_as_from_another(system: otpy.System) -> None:
+    ref, trapping = system.start(Doer), system.start(Doer, traps=True)
+    ref.exit(otpy.Normal())
+    trapping.exit(otpy.Normal())
+    assert flush(ref) == []
+    assert [signal.reason for signal in flush(trapping)] == [otpy.Normal()]
+
+
 @pytest.mark.otp_case(8)
 def test_normal_to_oneself_ends_who_does_not_trap(system: otpy.System) -> None:
     ref = system.start(Doer)
