@@ -13,6 +13,7 @@ from otpy.core.reason import Crashed, Exit, FailedChild, Kill, Killed, NoProc, N
 from otpy.core.spec import BRUTAL_KILL, INFINITY, ChildSpec, Name, child, name
 from otpy.errors import OtpyError
 from otpy.runtime.actor import Actor
+from otpy.runtime.awaited import asleep
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal, Monitor
 from otpy.runtime.named import NamedRef
@@ -58,6 +59,7 @@ __all__ = [
     "Stop",
     "Supervisor",
     "System",
+    "asleep",
     "call",
     "cast",
     "checkpoint",

@@ -21,6 +21,7 @@ OtpyError
 ├── MaxChildrenError                  a dynamic supervisor is full
 ├── NoSuchActorError (LookupError)    no actor has this path
 ├── TreeFailedError                   the root of a running program gave up or crashed
+├── BlockingError                     a blocking call where an event loop runs: await its other form
 ├── ThreadLimitError                  no further thread may be, or could be, started
 └── SystemStoppedError                the system takes no new actors
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ActorBusyError",
     "ActorExit",
+    "BlockingError",
     "CallError",
     "CallExitError",
     "CallTimeoutError",
@@ -272,6 +274,20 @@ class TreeFailedError(OtpyError):
         """Name the program and what ended it."""
         super().__init__(f"{name} failed: {failure}")
         self.failure = failure
+
+
+class BlockingError(OtpyError):
+    """A blocking call was made on the thread of the system's event loop; nothing was sent.
+
+    It would have held up every actor there. The awaitable form is the one to use.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        """Name the actor whose code it was, if it was one's."""
+        who = "the thread of an event loop" if path is None else f"{path}, which runs on an event loop,"
+        forms = "acall for call, aask for ask, astop for stop, aspawn_link, await_down for a monitor's wait, asleep"
+        super().__init__(f"{who} must not block: await the other form ({forms})")
+        self.path = path
 
 
 class ThreadLimitError(OtpyError):

@@ -30,6 +30,7 @@ class AdoptedActor(Actor):
     """
 
     place: ClassVar[str] = "thread"
+    otpy_may_loop: ClassVar[bool] = False
     trap_exit = True
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:

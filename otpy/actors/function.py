@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Continue, Stop
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
 
-__all__ = ["FunctionActor"]
+__all__ = ["CoroutineActor", "FunctionActor"]
 
 
 class FunctionActor(Actor):
-    """Runs one function, or one coroutine function under `asyncio.run`, on a thread of its own.
+    """Runs one function on a thread of its own; a coroutine that it returns runs there, too, under `asyncio.run`.
 
     Its start is done before the function begins. It ends `Normal` when the function returns. Told to stop, it leaves
     the function at the next `otpy.sleep` or `otpy.checkpoint`, a coroutine at its next `await`; one that does neither
@@ -29,6 +30,7 @@ class FunctionActor(Actor):
     """
 
     place: ClassVar[str] = "thread"
+    otpy_may_loop: ClassVar[bool] = False
     stops_by_signal: ClassVar[bool] = True
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -68,6 +70,38 @@ class FunctionActor(Actor):
             self.ref.waiting = None
 
 
+class CoroutineActor(Actor):
+    """Runs one coroutine function on the system's event loop.
+
+    As `FunctionActor`; told to stop, the coroutine is cancelled where it awaits something. One that swallows its
+    cancellation is killed when its `shutdown` time is over, and goes on as a zombie.
+    """
+
+    place: ClassVar[str] = "loop"
+    stops_by_signal: ClassVar[bool] = True
+
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Take the function; it runs when the starter was released."""
+        self._function: Callable[..., Any] = args[0]
+        self._args, self._kwargs = args[1:], kwargs
+        return Continue()
+
+    @property
+    def otpy_kind(self) -> str:
+        """The function's name, for the tree."""
+        return str(getattr(self._function, "__qualname__", type(self._function).__name__))
+
+    async def handle_continue(self, _: object) -> object:
+        """Run the function."""
+        self.ref.current = "run"
+        await self._function(*self._args, **self._kwargs)
+        checkpoint()
+        return Stop()
+
+    def terminate(self, reason: Reason) -> None:
+        """Nothing to do: a function cleans up after itself."""
+
+
 class _Running:
     """A coroutine that an exit signal cancels; no circle of calls leads through it."""
 
@@ -86,7 +120,15 @@ class _Running:
 
 
 def _adapt(start: Callable[..., Any]) -> type[Actor] | None:
-    return None if isinstance(start, type) or not callable(start) else FunctionActor
+    if isinstance(start, type) or not callable(start):
+        return None
+    return CoroutineActor if _is_coroutine_function(start) else FunctionActor
+
+
+def _is_coroutine_function(start: Callable[..., Any]) -> bool:
+    while isinstance(start, partial):
+        start = start.func
+    return inspect.iscoroutinefunction(start) or inspect.iscoroutinefunction(type(start).__call__)
 
 
 ADAPTERS.append(_adapt)

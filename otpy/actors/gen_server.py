@@ -19,6 +19,9 @@ __all__ = ["GenServer"]
 class GenServer(Actor):
     """An actor with callbacks as in OTP; every one runs in the actor's own turn, one at a time.
 
+    Any of them may be a coroutine function: then the actor runs on the system's event loop. While one awaits something
+    the next message waits, and other actors go on.
+
     An exception that leaves any of them ends the actor, also during a call, whose caller then gets a CallExitError.
     OTP: https://www.erlang.org/doc/apps/stdlib/gen_server.html.
     """
@@ -48,11 +51,12 @@ class GenServer(Actor):
             raise TypeError(text)
         return None
 
-    def terminate(self, reason: Reason) -> None:
+    def terminate(self, reason: Reason) -> object:  # noqa: ARG002 - for those who override it
         """End: runs after a `Stop`, a crash or a stop request; after a supervisor's shutdown only with `trap_exit`.
 
         Never after a kill. Resources taken with `use` are closed in any case. OTP: terminate/2.
         """
+        return None
 
     def handle_call(self, request: Any, caller: Caller) -> object:
         """Answer a raw request, sent by `ask`; returns the reply or a decision. OTP: handle_call/3."""

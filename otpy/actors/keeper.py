@@ -38,6 +38,7 @@ class Keeper(Gentle):
 
     is_supervisor: ClassVar[bool] = True
     names_children: ClassVar[bool] = True
+    otpy_may_loop: ClassVar[bool] = False
 
     max_restarts: int = 3
     """Restarts it bears within `max_seconds`; one more and it gives up. As in Elixir; OTP's own default is 1."""

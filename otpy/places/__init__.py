@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from otpy.places.loop import LoopHome
 from otpy.places.thread import ThreadHome
 
-__all__ = ["ThreadHome"]
+__all__ = ["LoopHome", "ThreadHome"]

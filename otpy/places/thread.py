@@ -25,6 +25,9 @@ class ThreadHome:
     As in the pool, who appends to `queue` then looks at `free`, and the thread adds to `free`, then looks at `queue`.
     """
 
+    place = "thread"
+    settle = None
+
     def __init__(self, system: System, ref: Ref[Any]) -> None:
         """Have no thread yet."""
         self.queue: deque[Any] = deque()
@@ -49,6 +52,18 @@ class ThreadHome:
             self._parking.release()
             return True
         return self._start()
+
+    def seats(self) -> list[seats.Seat]:
+        """That of its thread."""
+        return [self.seat]
+
+    def turns(self) -> int:
+        """How many turns it has given."""
+        return self.seat.turns
+
+    def release(self) -> None:
+        """Its only actor has left."""
+        self.close()
 
     def is_idle(self) -> bool:
         """Whether the actor rests, or waits inside otpy."""

@@ -18,7 +18,7 @@ from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.ref import Ref, deliver_info
-from otpy.runtime.request import vocabulary
+from otpy.runtime.request import async_callback, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +53,18 @@ class Actor(PykkaActor):
     """Whether exit signals arrive as messages, and `terminate` runs when the supervisor says stop. OTP: trap_exit."""
 
     place: ClassVar[str] = "pool"
-    """Where it runs unless its spec says otherwise: `pool`, or `thread` for libraries bound to one thread."""
+    """Where it runs unless its spec says otherwise: `pool`, `thread` for libraries bound to one thread, or `loop`.
+
+    A class with a callback that is a coroutine function runs on the loop without saying so.
+    """
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
     stops_by_signal: ClassVar[bool] = False  # whether `ref.stop` has to be an exit signal, as it handles no messages
     otpy_calls: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
+    otpy_async: ClassVar[str | None] = None  # a callback of it that is a coroutine function
+    otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
     otpy_redacts: ClassVar[bool] = False
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
@@ -71,6 +76,9 @@ class Actor(PykkaActor):
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
         cls.otpy_terminates = getattr(cls.terminate, "__module__", "") not in _EMPTY
+        cls.otpy_async = async_callback(cls)
+        if cls.otpy_async is not None and cls.place == "pool" and "place" not in vars(cls):
+            cls.place = "loop"
         cls.otpy_redacts = cls.redact is not Actor.redact
         cls._own_init = cls.__init__ is not Actor.__init__
 
@@ -186,6 +194,10 @@ class Actor(PykkaActor):
         """
         return self.system.start_linked(self.ref, start, args, kwargs)
 
+    async def aspawn_link(self, start: Callable[..., Any] | ChildSpec, *args: Any, **kwargs: Any) -> Ref[Any]:
+        """As `spawn_link`, for a handler that is a coroutine function."""
+        return await self.system.astart_linked(self.ref, start, args, kwargs)
+
     def register(self, name: str) -> None:
         """Take a name that is free, in addition to the spec's way. OTP: register/2. Raises NameTakenError."""
         self.system.register(self.ref, name)
@@ -217,9 +229,10 @@ class Actor(PykkaActor):
         self.on_start()
         return None
 
-    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - pykka's hooks take none
+    def terminate(self, reason: Reason) -> object:  # noqa: ARG002 - pykka's hooks take none
         """End as pykka's actors do: `on_stop`, or `on_failure` after a crash."""
         self.on_stop()
+        return None
 
     def on_info(self, message: Any) -> object:
         """Handle what came by `tell`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from contextvars import Context
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
@@ -38,7 +40,7 @@ def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter:
     more = ref.extras()
     more.starter = [starter]
     with ref.system.lock:
-        more.add_to_lane(lambda own: started(own, run_init(own, args, kwargs)))
+        more.add_to_lane(lambda own: _first_turn(own, args, kwargs))
     ref.alert = True
     if ref.reason is not None:  # set `starter`, then look; a death sets `reason`, then looks for the starter
         take_starter(ref)(StartError(ref.path, ref.reason))
@@ -49,6 +51,35 @@ def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter:
         raise
     if not is_queued:
         _cancel_start(ref)
+
+
+def _first_turn(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+    outcome = run_init(ref, args, kwargs)
+    if outcome.__class__ is CoroutineType:
+        return _started_later(ref, outcome)
+    started(ref, outcome)
+    return None
+
+
+async def _started_later(ref: Ref[Any], init: Any) -> None:
+    """The same for an `init` that is a coroutine function; awaited by the turn of an actor on a loop."""
+    try:
+        outcome = _conclude(ref, await init)
+    except BaseException as error:
+        outcome = _failed_init(ref, error)
+    started(ref, outcome)
+
+
+def _failed_init(ref: Ref[Any], error: BaseException) -> StartError:
+    """Its `init` was cancelled by a kill or an exit signal, or has crashed."""
+    told = ref.more.pending if ref.more is not None else None
+    if isinstance(error, ActorExit):
+        return fail_start(ref, error.reason)
+    if isinstance(error, CancelledError) and ref.reason is not None:
+        return fail_start(ref, ref.reason)
+    if isinstance(error, CancelledError) and told is not None:
+        return _undo_start(ref, told, StartError(ref.path, told))
+    return fail_start(ref, Crashed.of(error, BOX))
 
 
 def _cancel_start(ref: Ref[Any]) -> None:
@@ -122,17 +153,17 @@ def _conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a
             return fail_start(ref, reason)
         case Fail(reason=reason):
             return _undo_start(ref, Normal(), _start_error(ref, reason))
-        case _ if result is PENDING:
-            return PENDING
+        case _ if result is PENDING or (result.__class__ is CoroutineType and ref.home.settle is not None):
+            return result
     return fail_start(ref, BadReturn(safe_repr(result)))
 
 
 def _go_on_later(ref: Ref[Any], decision: Decision) -> None:
     """Follow what `init` decided, after the starter was released and before any message."""
 
-    def go_on(own: Ref[Any]) -> None:
+    def go_on(own: Ref[Any]) -> object:
         own.current = "continue"
-        own.settle(decision, None)
+        return own.settle(decision, None)
 
     with ref.system.lock:
         ref.extras().add_to_lane(go_on)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from contextvars import Context
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed, Killed, NoProc, Normal, Reason, Shutdown, is_clean
@@ -21,6 +22,8 @@ from otpy.runtime.suspension import heed
 from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
 
@@ -48,15 +51,20 @@ BOX = TimeBox()
 """Where an exception's own `__str__` runs: a crash report waits 0.5 s for it, and no more."""
 
 
-def terminate(ref: Ref[Any], reason: Reason) -> Reason:
-    """Run the user's `terminate`; returns the exit reason, which is a new one when `terminate` itself fails."""
+def terminate(ref: Ref[Any], reason: Reason, later: Callable[[Any], object] | None = None) -> Reason:
+    """Run the user's `terminate`; returns the exit reason, which is a new one when `terminate` itself fails.
+
+    One that is a coroutine function is handed to `later`, to be awaited.
+    """
     if ref.actor is None:
         return reason
     ref.current = ref.current or "terminate"
     if ref.actor_class.otpy_terminates:
         ref.extras().stopping = True
     try:
-        ref.actor.terminate(reason)
+        result = ref.actor.terminate(reason)
+        if later is not None and result.__class__ is CoroutineType:
+            later(result)
     except ActorExit as way_out:
         return way_out.reason
     except BaseException as error:
@@ -203,7 +211,7 @@ def leave(ref: Ref[Any]) -> None:
     if ref in ref.system.undead:
         ref.system.drop_zombie(ref)
     if ref.home is not ref.system.pool:
-        ref.home.close()  # its own thread has nothing to wait for any more
+        ref.home.release()  # type: ignore[attr-defined]  # every home but the pool has it
 
 
 def _leave_idle(ref: Ref[Any]) -> None:

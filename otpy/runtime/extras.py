@@ -47,7 +47,7 @@ class Extras:
 
     def __init__(self) -> None:
         """Nothing yet."""
-        self._lane: deque[Callable[[Ref[Any]], None]] | None = None
+        self._lane: deque[Callable[[Ref[Any]], object]] | None = None
         self._deferred: dict[Caller, None] | None = None
         self._timers: set[Timer] | None = None
         self._watches: set[Monitor] | None = None
@@ -78,11 +78,11 @@ class Extras:
         """How many of the mailbox's growth alarms were given."""
 
     @property
-    def lane(self) -> deque[Callable[[Ref[Any]], None]]:
+    def lane(self) -> deque[Callable[[Ref[Any]], object]]:
         """What the next turn does before any message; made under the system's lock, by `poke` or `begin`."""
         return self._lane if self._lane is not None else _NO_LANE
 
-    def add_to_lane(self, item: Callable[[Ref[Any]], None]) -> None:
+    def add_to_lane(self, item: Callable[[Ref[Any]], object]) -> None:
         """Have the next turn do something first; the first one is added with the system's lock held."""
         if self._lane is None:
             self._lane = deque()
@@ -136,7 +136,7 @@ class Extras:
         return list(self._timers or ()), list(self._watches or ()), list(self._deferred or ())
 
 
-_NO_LANE: deque[Callable[[Ref[Any]], None]] = deque(maxlen=0)
+_NO_LANE: deque[Callable[[Ref[Any]], object]] = deque(maxlen=0)
 
 
 def limit_above(ref: Ref[Any]) -> RestartLimit | None:

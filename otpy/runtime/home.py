@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
@@ -44,19 +44,32 @@ class Home(Protocol):
     def engage(self) -> bool:
         """Have somebody begin a turn; from any thread. False when no thread could be had for it."""
 
+    @property
+    def settle(self) -> Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None:
+        """How its actors' decisions are followed, where that may take an `await`; None: as `turn.settle` does."""
+
     def close(self) -> None:
         """Let its threads end."""
 
 
 class OwnHome(Home, Protocol):
-    """The home of one actor with a thread of its own; the system lists these in `threads`."""
+    """A home beside the pool: of one actor with a thread of its own, or of all on one loop; listed in `threads`."""
 
     @property
-    def seat(self) -> Seat:
-        """That thread's."""
+    def place(self) -> str:
+        """The name of its place."""
+
+    def seats(self) -> list[Seat]:
+        """Where its actors run, or wait in the middle of their code."""
+
+    def turns(self) -> int:
+        """How often anything has begun to run, or gone on, in it."""
 
     def is_idle(self) -> bool:
-        """Whether the actor rests, or waits inside otpy."""
+        """Whether its actors rest, or wait inside otpy."""
+
+    def release(self) -> None:
+        """One of its actors has left for good."""
 
 
 def _pool(system: System, _: Ref[Any]) -> Home:

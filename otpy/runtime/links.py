@@ -6,10 +6,12 @@ them all at once: each watcher hears of it exactly once.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting, awaiting
 from otpy.runtime.mailbox import put
 
@@ -86,7 +88,7 @@ class OutsideMonitor(Monitor):
         """Made by `Ref.monitor`."""
         super().__init__(target, target_ref, None)
         self.down: Down | None = None
-        self.waiters: list[Awaiting] = []
+        self.waiters: list[Awaiting | AwaitedSlot] = []
 
     def fire(self, reason: Reason) -> None:
         """Wake the threads that wait."""
@@ -114,6 +116,25 @@ class OutsideMonitor(Monitor):
                 slot.abandon()
                 slot.withdraw()
                 self.waiters.remove(slot)
+        return self._fired(timeout)
+
+    async def await_down(self, timeout: float | None = 5.0) -> Down:
+        """As `wait`, awaited from a coroutine on any event loop."""
+        if self.down is None and self.target_ref is not None:
+            slot = AwaitedSlot(self.target_ref, "wait")
+            self.waiters.append(slot)
+            try:
+                if self.down is None:
+                    async with asyncio.timeout(timeout):
+                        await slot.hold()
+            except TimeoutError:
+                return self._fired(timeout)
+            finally:
+                slot.withdraw()
+                self.waiters.remove(slot)
+        return self._fired(timeout)
+
+    def _fired(self, timeout: float | None) -> Down:
         if self.down is None:
             message = f"{self.target} still lives after {timeout:g} s"
             raise TimeoutError(message)

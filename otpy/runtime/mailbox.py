@@ -138,8 +138,11 @@ def rest_again(ref: Ref[Any]) -> None:
             raise
 
 
-def poke(ref: Ref[Any], item: Callable[[Ref[Any]], None]) -> None:
-    """Have the actor's next turn do something before any message, also in the middle of one; from any thread."""
+def poke(ref: Ref[Any], item: Callable[[Ref[Any]], object]) -> None:
+    """Have the actor's next turn do something before any message, also in the middle of one; from any thread.
+
+    On a loop it may return a coroutine, which the turn awaits.
+    """
     more = ref.extras()
     if more.has_lane:
         more.add_to_lane(item)

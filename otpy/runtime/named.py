@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError
 from otpy.events import DeadLetter
+from otpy.runtime.awaited import acall
 from otpy.runtime.caller import CALL_TIMEOUT, call, time_limit
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -58,6 +61,15 @@ class NamedRef(Generic[A]):
     def ask(self, message: object) -> Any:  # Any: raw replies have no type
         """As `Ref.ask`."""
         return self._holder("ask").ask(message, timeout=self._seconds)
+
+    def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """As `Ref.acall`; who holds the name is looked up when this is called, not when it is awaited."""
+        ref = self._holder(request)
+        return acall(ref, ref.message_for(request, args, kwargs), self._seconds)
+
+    def aask(self, message: object) -> Coroutine[Any, Any, Any]:
+        """As `Ref.aask`."""
+        return self._holder("ask").aask(message, timeout=self._seconds)
 
     def within(self, seconds: float | None) -> NamedRef[A]:
         """The same name with another time for calls; None waits for ever."""

@@ -65,6 +65,8 @@ class Worker(Seat):
 class Pool:
     """The home of actors that have no thread of their own."""
 
+    settle = None
+
     def __init__(self, *, queue: RunQueue | None = None, batch: int = BATCH, max_threads: int = 1_000) -> None:
         """Make a pool without threads; the first work starts one."""
         self.queue: RunQueue = deque() if queue is None else queue

@@ -120,7 +120,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         kind=ref.kind,
         type="supervisor" if ref.actor_class.is_supervisor else "worker",
         status=_status(ref, running=running),
-        place="pool" if ref.home is system.pool else "thread",
+        place="pool" if ref.home is system.pool else ref.home.place,  # type: ignore[attr-defined]
         number=ref.number,
         name=ref.name,
         uptime=max(0.0, now - ref.started_at),

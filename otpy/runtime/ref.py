@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 from otpy.core.reason import Kill, NoProc, Normal, Reason, check_reason
 from otpy.errors import CallExitError, CallTimeoutError, NoProcError, UnknownRequestError
 from otpy.runtime import death
+from otpy.runtime.awaited import acall
 from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.extras import Extras, limit_above
@@ -17,12 +18,13 @@ from otpy.runtime.message import with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
+from otpy.runtime.station import station
 from otpy.runtime.suspension import heed
 from otpy.runtime.turn import settle
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from otpy.runtime.edge import Edge
     from otpy.runtime.home import Home
@@ -158,6 +160,38 @@ class Ref(PykkaRef[Any], Generic[A]):
         request_future(self, (deliver_request, message), future)
         return future
 
+    def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """As `call`, awaited from a coroutine on any event loop, which goes on with its other tasks meanwhile.
+
+        A handler that is cancelled while it waits here no longer gets the reply, which is dropped.
+        """
+        head = self.actor_class.otpy_calls.get(request)
+        if head is None or kwargs:
+            head = self.message_for(request, args, kwargs)
+            args = ()  # type: ignore[assignment]  # as in `call`
+        return acall(self, head + args, CALL_TIMEOUT)
+
+    def aask(self, message: Any, *, timeout: float | None = CALL_TIMEOUT) -> Coroutine[Any, Any, Any]:
+        """As `ask`, awaited."""
+        return acall(self, (deliver_request, message), time_limit(timeout))
+
+    async def astop(self, reason: Reason | None = None, *, timeout: float | None = None) -> bool:
+        """As `stop`, awaited."""
+        wanted = self._check_stop(reason)
+        if self.reason is not None:
+            return False
+        monitor = self.monitor()
+        try:
+            refuse_circle(station().seat.ref, self, "stop")
+            self._tell_to_stop(wanted)
+            ended = (await monitor.await_down(timeout)).reason
+        except TimeoutError:
+            raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
+        finally:
+            monitor.cancel()
+        self._check_end(wanted, ended)
+        return True
+
     def stop(  # pykka's has no reason
         self, reason: Reason | None = None, *, block: bool = True, timeout: float | None = None
     ) -> Any:
@@ -173,14 +207,15 @@ class Ref(PykkaRef[Any], Generic[A]):
 
         OTP: gen_server:stop/3.
         """
-        wanted = Normal() if reason is None else reason
-        check_reason("stop", wanted)
+        wanted = self._check_stop(reason)
         if self.reason is not None:
             return False
         if not block:
             self._tell_to_stop(wanted)
             return True
-        refuse_circle(here().ref, self, "stop")
+        seat = here()
+        seat.may_block()
+        refuse_circle(seat.ref, self, "stop")
         monitor = self.monitor()
         self._tell_to_stop(wanted)
         try:
@@ -189,10 +224,18 @@ class Ref(PykkaRef[Any], Generic[A]):
             raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
         finally:
             monitor.cancel()
+        self._check_end(wanted, ended)
+        return True
+
+    def _check_stop(self, reason: Reason | None) -> Reason:
+        wanted = Normal() if reason is None else reason
+        check_reason("stop", wanted)
+        return wanted
+
+    def _check_end(self, wanted: Reason, ended: Reason) -> None:
         if ended != wanted:
             error = NoProcError if isinstance(ended, NoProc) else CallExitError
             raise error(self.path, "stop", ended, limit_above(self))
-        return True
 
     def _tell_to_stop(self, reason: Reason) -> None:
         if self.actor_class.stops_by_signal:
@@ -271,9 +314,13 @@ class Ref(PykkaRef[Any], Generic[A]):
         self.context = Context()
         return self.context
 
-    def settle(self, decision: object, caller: Any) -> None:
-        """Do what a handler decided; called in the actor's turn, by those that `turn` is built on."""
-        settle(self, decision, caller)
+    def settle(self, decision: object, caller: Any) -> object:
+        """Do what a handler decided; called in the actor's turn, by those that `turn` is built on.
+
+        Returns:
+            None when it is done; else a coroutine for the actor's turn to await.
+        """
+        return (self.home.settle or settle)(self, decision, caller)
 
     def message_for(self, request: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The message for a call; raises UnknownRequestError in the sender when the actor has no such call."""
@@ -345,6 +392,15 @@ class Within(Generic[A]):
     def ask(self, message: object) -> Any:  # Any: raw replies have no type
         """As `Ref.ask`."""
         return self._ref.ask(message, timeout=self._seconds)
+
+    def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """As `Ref.acall`."""
+        ref = self._ref
+        return acall(ref, ref.message_for(request, args, kwargs), self._seconds)
+
+    def aask(self, message: object) -> Coroutine[Any, Any, Any]:
+        """As `Ref.aask`."""
+        return self._ref.aask(message, timeout=self._seconds)
 
 
 class _Stopped:

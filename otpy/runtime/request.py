@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 from typing import cast as typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from otpy.core.decision import NoReply, Reply, Stop
 
-__all__ = ["Call", "Cast", "call", "cast", "request_name", "vocabulary"]
+__all__ = ["Call", "Cast", "async_callback", "call", "cast", "request_name", "vocabulary"]
 
 S_contra = TypeVar("S_contra", contravariant=True)
 P = ParamSpec("P")
@@ -47,28 +47,82 @@ class Cast(Generic[S_contra, P, R_co]):
         """For the checker only."""
 
 
-def call(function: Callable[Concatenate[S_contra, P], R_co | Reply | NoReply | Stop]) -> Call[S_contra, P, R_co]:
+class AsyncCall(Call[S_contra, P, R_co]):
+    """The same, served by a coroutine function: inside its actor it is awaited."""
+
+    @overload  # type: ignore[override]  # for an instance alone it is another method
+    def __get__(self, instance: None, owner: type[S_contra]) -> AsyncCall[S_contra, P, R_co]: ...
+    @overload
+    def __get__(self, instance: S_contra, owner: type[S_contra]) -> Callable[P, Coroutine[Any, Any, R_co]]: ...
+    def __get__(self, instance: S_contra | None, owner: type[S_contra]) -> Any:  # Any: the overloads say which
+        """For the checker only."""
+
+
+class AsyncCast(Cast[S_contra, P, R_co]):
+    """As `AsyncCall`."""
+
+    @overload  # type: ignore[override]  # as above
+    def __get__(self, instance: None, owner: type[S_contra]) -> AsyncCast[S_contra, P, R_co]: ...
+    @overload
+    def __get__(self, instance: S_contra, owner: type[S_contra]) -> Callable[P, Coroutine[Any, Any, R_co]]: ...
+    def __get__(self, instance: S_contra | None, owner: type[S_contra]) -> Any:  # Any: the overloads say which
+        """For the checker only."""
+
+
+@overload
+def call(
+    function: Callable[Concatenate[S_contra, P], Coroutine[Any, Any, R_co | Reply | NoReply | Stop]],
+) -> AsyncCall[S_contra, P, R_co]: ...
+@overload
+def call(function: Callable[Concatenate[S_contra, P], R_co | Reply | NoReply | Stop]) -> Call[S_contra, P, R_co]: ...
+def call(function: Callable[..., Any]) -> Call[Any, Any, Any]:
     """Make a method a request with a reply: its return value, or what a `Reply` or `NoReply` decides.
 
-    It runs in the actor's turn. OTP: handle_call/3 with one clause per request.
+    It runs in the actor's turn, and may be a coroutine function. OTP: handle_call/3 with one clause per request.
     """
-    _refuse_async(function)
+    _refuse_generators(function)
     setattr(function, MARK, "call")
-    return typed("Call[S_contra, P, R_co]", function)
+    return typed("Call[Any, Any, Any]", function)
 
 
-def cast(function: Callable[Concatenate[S_contra, P], R_co]) -> Cast[S_contra, P, R_co]:
-    """Make a method a request without a reply; it returns None or a decision. OTP: handle_cast/2."""
-    _refuse_async(function)
+@overload
+def cast(function: Callable[Concatenate[S_contra, P], Coroutine[Any, Any, R_co]]) -> AsyncCast[S_contra, P, R_co]: ...
+@overload
+def cast(function: Callable[Concatenate[S_contra, P], R_co]) -> Cast[S_contra, P, R_co]: ...
+def cast(function: Callable[..., Any]) -> Cast[Any, Any, Any]:
+    """Make a method, which may be a coroutine function, a request without a reply; it returns None or a decision.
+
+    OTP: handle_cast/2.
+    """
+    _refuse_generators(function)
     setattr(function, MARK, "cast")
-    return typed("Cast[S_contra, P, R_co]", function)
+    return typed("Cast[Any, Any, Any]", function)
 
 
-def _refuse_async(function: Callable[..., object]) -> None:
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        name = request_name(function)
-        text = f"{name} is async: handlers are plain functions; a coroutine function can be a child of its own"
+def _refuse_generators(function: Callable[..., object]) -> None:
+    if inspect.isasyncgenfunction(function):
+        text = f"{request_name(function)} yields: a handler is a function or a coroutine function, and returns"
         raise TypeError(text)
+
+
+CALLBACKS = ("init", "handle_call", "handle_info", "handle_continue", "handle_timeout", "terminate")
+"""What may be a coroutine function, beside requests."""
+
+PLAIN = ("on_start", "on_receive", "on_stop", "on_failure", "redact", "children")
+"""What may not."""
+
+
+def async_callback(cls: Any) -> str | None:  # Any: an actor class
+    """A callback of an actor class that is a coroutine function. Raises TypeError where there may be none."""
+    plain = CALLBACKS + PLAIN if cls.is_supervisor else PLAIN
+    for name in plain:
+        if inspect.iscoroutinefunction(getattr(cls, name, None)):
+            mend = "a supervisor's callbacks are plain functions" if cls.is_supervisor else "use otpy.GenServer's"
+            text = f"{cls.__name__}.{name} is a coroutine function and may not be: {mend}"
+            raise TypeError(text)
+    requests = [own.__name__ for table in (cls.otpy_calls, cls.otpy_casts) for (own,) in table.values()]
+    found = (name for name in (*CALLBACKS, *requests) if inspect.iscoroutinefunction(getattr(cls, name, None)))
+    return next(found, None)
 
 
 def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[Callable[..., Any]]]:

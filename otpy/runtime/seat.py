@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from otpy.errors import ActorExit
 
 if TYPE_CHECKING:
     from contextvars import Context
+    from types import FrameType
 
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
@@ -40,6 +42,8 @@ class Seat:
 
     __slots__ = ("ident", "late", "lock", "pool", "ref", "since", "spare", "thread_name", "tok", "turns", "waiting")
 
+    worker: Any = None  # on the thread of an event loop: whose task runs an actor's handler just now
+
     def __init__(self) -> None:
         """Sit outside of any pool."""
         self.ident = threading.get_ident()
@@ -63,6 +67,22 @@ class Seat:
     def busy_for(self, now: float) -> float:
         """Seconds in the current turn."""
         return max(0.0, now - self.since)
+
+    def frames(self) -> list[FrameType]:
+        """The frames of what it runs, the outermost first."""
+        frame = sys._current_frames().get(self.ident)  # noqa: SLF001 - the documented way to see other threads
+        found = []
+        while frame is not None:
+            found.append(frame)
+            frame = frame.f_back
+        return found[::-1]
+
+    def asker(self) -> Seat:
+        """Who asks, for a call that is awaited on this thread."""
+        return self
+
+    def may_block(self) -> None:
+        """Raise BlockingError when this thread must never wait."""
 
     def fence(self) -> None:
         """Throw an actor that was killed, but still runs, out of its code."""

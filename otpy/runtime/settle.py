@@ -9,7 +9,6 @@ import traceback
 from typing import TYPE_CHECKING
 
 from otpy.runtime.seat import Slot, here
-from otpy.runtime.stacks import seats_of
 
 if TYPE_CHECKING:
     from otpy.runtime.system import System
@@ -52,7 +51,8 @@ def _is_at_rest(system: System) -> bool:
 
 
 def _turns(system: System) -> int:
-    return sum(seat.turns for seat in seats_of(system))
+    in_pool = sum(worker.turns for worker in list(system.pool.workers))
+    return in_pool + sum(home.turns() for home in list(system.threads))
 
 
 def _dump(system: System, timeout: float) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import Exit
-from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
+from otpy.core.reason import BadSpec, Exit
+from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError, TreeSpecError
 from otpy.runtime.home import PLACES
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
@@ -26,12 +26,23 @@ ADAPTERS: list[Adapter] = []
 """Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
 
 
-def actor_class(path: str, start: Callable[..., Any]) -> type[Actor]:
-    """The actor class that runs what a spec starts.
+def actor_class(path: str, start: Callable[..., Any], place: str | None = None) -> type[Actor]:
+    """The actor class that runs what a spec starts, in the place of its options, if they name one.
 
     Raises:
-        SpecError: it is a class that is no actor, or cannot be called.
+        SpecError: it is a class that is no actor, or cannot be called, or cannot run in that place.
     """
+    cls = _class_for(path, start)
+    place = place or cls.place
+    if place == "loop" and not cls.otpy_may_loop:
+        raise SpecError(path, f"{cls.__name__} cannot run on an event loop: its code blocks; leave place out")
+    if place != "loop" and cls.otpy_async is not None:
+        mend = "leave place out: it runs on the system's event loop"
+        raise SpecError(path, f"place={place!r}, but {cls.__name__}.{cls.otpy_async} is async; {mend}")
+    return cls
+
+
+def _class_for(path: str, start: Callable[..., Any]) -> type[Actor]:
     if getattr(start, "is_otpy_actor", False) and isinstance(start, type):
         return start
     for adapter in ADAPTERS:
@@ -60,6 +71,9 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     options = spec.options
     place = options.place or cls.place
+    if place == "loop" and system.pool.is_seeded:
+        problem = "loop actors do not run in explorations yet: give it a plain twin there"
+        raise TreeSpecError(ref.path, BadSpec(ref.path, problem))
     ref.started_at = system.clock.now()
     if options.max_queue is not None:  # before anybody can find it by its name
         ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)

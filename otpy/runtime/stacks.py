@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +22,8 @@ OWN_FILES = ("/otpy/runtime/", "/threading.py", "/otpy/places/")
 
 
 def seats_of(system: System) -> list[Seat]:
-    """The seats of all threads that run a system's actors: the pool's, then those of one actor each."""
-    return [*list(system.pool.workers), *(home.seat for home in list(system.threads))]
+    """Where a system's actors run: the seats of the pool, of the threads of one actor each, and of loops."""
+    return [*list(system.pool.workers), *(seat for home in list(system.threads) for seat in home.seats())]
 
 
 def seat_of(system: System, ref: Ref[Any]) -> Seat | None:
@@ -34,19 +33,22 @@ def seat_of(system: System, ref: Ref[Any]) -> Seat | None:
 
 def frame_line(seat: Seat) -> str | None:
     """One line: where the thread's innermost frame outside of otpy's own is."""
-    frame = sys._current_frames().get(seat.ident)  # noqa: SLF001 - the documented way to see other threads
-    while frame is not None and frame.f_back is not None and _is_own(frame):
-        frame = frame.f_back
-    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+    frames = seat.frames()
+    while len(frames) > 1 and _is_own(frames[-1]):
+        frames.pop()
+    if not frames:
+        return None
+    code = frames[-1].f_code
+    return f"{code.co_filename}:{frames[-1].f_lineno} in {code.co_name}"
 
 
 def stack_of(seat: Seat) -> str | None:
     """The whole stack as Python prints it, without otpy's own outer frames."""
-    frame = sys._current_frames().get(seat.ident)  # noqa: SLF001 - as above
-    if frame is None:
+    frames = seat.frames()
+    if not frames:
         return None
-    summary = [entry for entry in traceback.extract_stack(frame) if not entry.filename.endswith("/threading.py")]
-    return "".join(traceback.format_list(summary))
+    summary = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames)
+    return "".join(traceback.format_list([each for each in summary if not each.filename.endswith("/threading.py")]))
 
 
 def doing(system: System, ref: Ref[Any]) -> str:

@@ -52,7 +52,7 @@ class _Resumer:
             more.suspended, more.resumer = False, None
 
 
-def heed(ref: Ref[Any]) -> None:
+def heed(ref: Ref[Any]) -> object:
     """In a suspended actor's turn: obey its parent's exit signal, or a wish to stop it, wherever in its mailbox it is.
 
     It is suspended no longer then, for a supervisor needs its messages to stop its children.
@@ -61,14 +61,15 @@ def heed(ref: Ref[Any]) -> None:
     more = ref.extras()
     order = _take_order(ref) if more.suspended and ref.reason is None else None
     if order is None:
-        return
+        return None
     more.suspended = False
     outer, ref.current = ref.current, order
     result = order[0](ref.actor, *order[1:])
-    if result is not None:
-        ref.settle(result, None)
+    if result is not None and (later := ref.settle(result, None)) is not None:
+        return later
     if ref.reason is None:
         ref.current = outer
+    return None
 
 
 def _take_order(ref: Ref[Any]) -> tuple[Any, ...] | None:

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 import weakref
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.masking import veil
@@ -16,6 +17,7 @@ from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
@@ -35,18 +37,20 @@ from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.runtime.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from otpy.core.clock import Clock
     from otpy.core.masking import Show
     from otpy.runtime.actor import Actor
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
 
 __all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
 
 A = TypeVar("A")
 P = ParamSpec("P")
+S = TypeVar("S", Awaiting, AwaitedSlot)
 
 FEW = 100
 """Siblings among whom a free id is looked for one by one."""
@@ -102,7 +106,8 @@ class System(Inspection):
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
-        self.threads: set[OwnHome] = set()  # homes of actors with a thread of their own
+        self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
+        self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
         self.alive = 0
@@ -133,6 +138,16 @@ class System(Inspection):
         """
         return self._start(None, start, args, kwargs)
 
+    @overload
+    async def astart(self, start: ChildSpec, /) -> Ref[Any]: ...
+    @overload
+    async def astart(self, start: type[A], /, *args: Any, **kwargs: Any) -> Ref[A]: ...
+    @overload
+    async def astart(self, start: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Ref[Any]: ...
+    async def astart(self, start: Callable[..., Any] | ChildSpec, /, *args: Any, **kwargs: Any) -> Ref[Any]:
+        """As `start`, awaited from a coroutine on any event loop."""
+        return await self._astart(None, start, args, kwargs)
+
     def start_root(self, spec: ChildSpec) -> Ref[Any]:
         """Start the actor whose path is the system's name; the rest of the tree is below it."""
         return self._start(None, spec, (), {}, root=True)
@@ -148,6 +163,12 @@ class System(Inspection):
         """Start an actor linked to the one that asks; called in its turn."""
         return self._start(parent, start, args, kwargs)
 
+    async def astart_linked(
+        self, parent: Ref[Any], start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Ref[Any]:
+        """The same, awaited."""
+        return await self._astart(parent, start, args, kwargs)
+
     def _start(
         self,
         parent: Ref[Any] | None,
@@ -158,11 +179,39 @@ class System(Inspection):
         root: bool = False,
     ) -> Ref[Any]:
         seat = here()
+        seat.may_block()
+        ref, spec = self._prepare(seat, parent, start, args, kwargs, root=root)
+        self._shake_hands(ref, spec, Awaiting(seat, ref, "start"))
+        return ref
+
+    async def _astart(
+        self,
+        parent: Ref[Any] | None,
+        start: Callable[..., Any] | ChildSpec,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Ref[Any]:
+        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=False)
+        with self._handshake(ref, spec, AwaitedSlot(ref, "start")) as slot:
+            await slot.hold()
+        return ref
+
+    def _prepare(
+        self,
+        seat: Seat,
+        parent: Ref[Any] | None,
+        start: Callable[..., Any] | ChildSpec,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        root: bool,
+    ) -> tuple[Ref[Any], ChildSpec]:
+        """A checked control block at its place in the tree, and its spec."""
         seat.fence()
         spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
         above = self.name if parent is None else parent.path
         check_spec(above, spec)
-        cls = actor_class(f"{above}/{spec.id}", spec.start)
+        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place)
         siblings = self.tops if parent is None else parent.extras().spawned
         with self.lock:
             ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))
@@ -170,11 +219,16 @@ class System(Inspection):
             siblings[ident] = ref
             if root:
                 self.root = ref
-        self._shake_hands(ref, spec, Awaiting(seat, ref, "start"))
-        return ref
+        return ref, spec
 
     def _shake_hands(self, ref: Ref[Any], spec: ChildSpec, slot: Awaiting) -> None:
         """Have `init` run and wait for its outcome."""
+        with self._handshake(ref, spec, slot):
+            slot.hold(None)
+
+    @contextmanager
+    def _handshake(self, ref: Ref[Any], spec: ChildSpec, slot: S) -> Iterator[S]:
+        """Have `init` run; the block waits for its outcome."""
         args, kwargs = start_arguments(ref.actor_class, spec)
         timeout = spec.options.start_timeout
         timer = None
@@ -182,7 +236,7 @@ class System(Inspection):
             begin(ref, args, kwargs, slot.resolve)
             if timeout is not None:
                 timer = self.timers.after(timeout, expire_start, ref, timeout)
-            slot.hold(None)
+            yield slot
         except BaseException:  # an interrupt may come at any of these steps
             slot.abandon()
             slot.withdraw()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
 
-__all__ = ["after_turn", "settle", "turn"]
+__all__ = ["BadReturnError", "after_turn", "defer", "settle", "turn"]
 
 
 def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:  # noqa: C901, PLR0912 - the hot loop, and one story
@@ -105,7 +105,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
                 caller.resolve(value)
             case NoReply(timeout=timeout, then=then):
                 if caller is not None and caller.claim:
-                    _defer(ref, caller)
+                    defer(ref, caller)
             case Stop(reason=reason):
                 stop(ref, decision, reason, caller)
                 return
@@ -122,7 +122,8 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
     ref.alert = True  # its killer may not have come so far yet: this turn must not end as that of a living one
 
 
-def _defer(ref: Ref[Any], caller: Caller) -> None:
+def defer(ref: Ref[Any], caller: Caller) -> None:
+    """List a caller that will be answered later."""
     deferred = ref.extras().deferred
     caller.deferred = True
     deferred[caller] = None

@@ -110,7 +110,7 @@ class Watchdog:
         self._bell.acquire(blocking=False)
         pool.on_busy = self._on_busy  # set, then look once more: a token that was handed out before went unseen
         while not pool.queue and not pool.hurt and len(pool.free) >= pool.limit and not self._closed:
-            threads_run = any(_runs(home.seat) for home in list(self._system.threads))
+            threads_run = any(_runs(seat) for home in list(self._system.threads) for seat in home.seats())
             if self._bell.acquire(timeout=GROWTH_TICK if threads_run else HURT_TICK):
                 break
             self._watch_growth()

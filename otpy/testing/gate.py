@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Self
 
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.seat import Slot, here
 from otpy.testing.arrivals import PATIENCE, Arrivals
 
@@ -33,17 +34,30 @@ class Gate:
 
     def wait(self) -> None:
         """Stop here until the gate is open; called by the code under test, in any thread."""
-        seat = here()
-        slot = Slot(seat)
-        with self._lock:
-            if not self._is_open:
-                self._held.append(slot)
-            held = not self._is_open
-        self._arrivals.add(seat.ref.path if seat.ref is not None else threading.current_thread().name)
-        if held:
+        slot = Slot(here())
+        if self._hold(slot):
             slot.wait(None)
         else:
             slot.give_up()
+
+    async def await_open(self) -> None:
+        """As `wait`, in a coroutine; one that is cancelled leaves the gate."""
+        slot = AwaitedSlot(None, "gate")
+        try:
+            if self._hold(slot):
+                await slot.resolved()
+        finally:
+            slot.withdraw()
+
+    def _hold(self, slot: Slot) -> bool:
+        """Note who has come; whether it is to wait."""
+        with self._lock:
+            is_held = not self._is_open
+            if is_held:
+                self._held.append(slot)
+        ref = slot.seat.ref
+        self._arrivals.add(ref.path if ref is not None else threading.current_thread().name)
+        return is_held
 
     def reached(self, count: int = 1, *, timeout: float | None = PATIENCE) -> list[str]:
         """Wait until so many have come, and return who: paths of actors, names of other threads.

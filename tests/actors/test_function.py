@@ -1,4 +1,4 @@
-"""Functions and coroutine functions as children: they run once, on a thread of their own, and leave when told to."""
+"""Functions and coroutine functions as children: they run once, in their own place, and leave when told to."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from support.lab import Asker, states, tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.testing import Gate
     from support.lab import Lab
 
 SUP = otpy.Supervisor
@@ -38,6 +39,25 @@ def make(kind: str, work: Callable[[], object]) -> Callable[[], Any]:
         return work()
 
     return job if kind == FUNCTION else async_job
+
+
+def rest(kind: str) -> Callable[[float], Any]:
+    """How it sleeps."""
+    return otpy.sleep if kind == FUNCTION else otpy.asleep
+
+
+def deaf(kind: str, gate: Gate) -> Callable[[], Any]:
+    """One that stays at the gate, whatever it is told."""
+
+    async def stay() -> None:
+        while True:
+            try:
+                await gate.await_open()
+            except asyncio.CancelledError:
+                continue
+            return
+
+    return gate.wait if kind == FUNCTION else stay
 
 
 def at(lab: Lab, ident: str) -> otpy.Ref[Any]:
@@ -89,14 +109,17 @@ def test_crash_is_reported_and_started_again(lab: Lab, kind: str) -> None:
     gate = lab.gate()
     runs: list[int] = []
 
-    def work() -> None:
+    def work() -> Any:
         runs.append(1)
         if len(runs) == 1:
             fail()
-        otpy.sleep(1_000)
+        return rest(kind)(1_000)
+
+    async def async_work() -> None:
+        await work()
 
     with Recorder(lab.system, ActorCrashed) as recorder:
-        sup = started(lab, otpy.child(make(kind, work)).opts(id="f"))
+        sup = started(lab, otpy.child(work if kind == FUNCTION else async_work).opts(id="f"))
         lab.settle()
     assert len(runs) == 2
     assert [(event.path, str(event.reason)) for event in recorder.of(ActorCrashed)] == [
@@ -196,7 +219,7 @@ def test_one_that_returns_after_it_was_told_to_stop_has_stopped_as_told(lab: Lab
 @both
 def test_one_that_does_not_listen_is_killed_and_goes_on_as_a_zombie(lab: Lab, kind: str) -> None:
     gate = lab.gate()
-    sup = started(lab, otpy.child(make(kind, gate.wait)).opts(id="f", shutdown=2.0))
+    sup = started(lab, otpy.child(deaf(kind, gate)).opts(id="f", shutdown=2.0))
     ref = at(lab, "f")
     gate.reached()
     with Recorder(lab.system, ZombieMade) as recorder:
@@ -220,7 +243,7 @@ def test_coroutine_that_swallows_its_cancellation_is_killed(lab: Lab) -> None:
             begun.set()
             await asyncio.sleep(1_000)
         except asyncio.CancelledError:
-            gate.wait()
+            await deaf(COROUTINE, gate)()
 
     sup = started(lab, otpy.child(stubborn).opts(id="f", shutdown=2.0))
     ref = at(lab, "f")
@@ -331,7 +354,7 @@ def test_many_functions_of_a_dynamic_supervisor_stop_together(lab: Lab) -> None:
 def test_one_that_returned_as_it_was_told_to_stop_has_stopped_as_asked(lab: Lab, kind: str) -> None:
     """To return is its way to stop; OTP wants a permanent child to end with shutdown, which a function cannot say."""
     gate = lab.gate()
-    sup = started(lab, otpy.child(make(kind, gate.wait)).opts(id="f", restart="permanent"))
+    sup = started(lab, otpy.child(deaf(kind, gate)).opts(id="f", restart="permanent"))
     gate.reached()
     ended = at(lab, "f").monitor()
     busy = lab.gate()

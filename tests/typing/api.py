@@ -72,7 +72,46 @@ def poll_feed(url: str, *, every: float = 5.0) -> None:
         otpy.sleep(every)
 
 
-async def follow(url: str) -> None: ...
+async def follow(url: str) -> None:
+    await otpy.asleep(1.0)
+
+
+class Feed(otpy.GenServer):
+    async def init(self, url: str) -> None:
+        self.cache = await self.aspawn_link(Cache, 10)
+        assert_type(self.cache, otpy.Ref[Any])
+
+    @otpy.call
+    async def fetch(self, key: str) -> bytes:
+        assert_type(await self.fetch("a"), bytes)
+        return await self.cache.acall(Cache.get, key) or b""
+
+    @otpy.call
+    async def decide(self, key: str) -> int | otpy.Stop:
+        return 1 if key else otpy.Stop(otpy.Normal())
+
+    @otpy.cast
+    async def note(self, key: str) -> None:
+        await self.note(key)
+
+    async def handle_info(self, message: object) -> None: ...
+
+    async def terminate(self, reason: otpy.Reason) -> None: ...
+
+
+async def use_awaited(system: otpy.System, feed: otpy.Ref[Feed], named: otpy.NamedRef[Feed]) -> None:
+    assert_type(feed.call(Feed.fetch, "a"), bytes)
+    assert_type(await feed.acall(Feed.fetch, "a"), bytes)
+    assert_type(await feed.within(0.5).acall(Feed.fetch, "a"), bytes)
+    assert_type(await named.acall(Feed.fetch, "a"), bytes)
+    assert_type(await feed.acall(Feed.decide, "a"), int)
+    feed.cast(Feed.note, "a")
+    await feed.acall(Feed.fetch, 1)  # type: ignore[arg-type]
+    await feed.acall(Cache.get, "a")  # type: ignore[arg-type]
+    assert_type(await feed.aask("raw"), Any)
+    assert_type(await feed.monitor().await_down(), otpy.Down)
+    assert_type(await system.astart(Feed, "url"), otpy.Ref[Feed])
+    assert_type(await feed.astop(), bool)
 
 
 CACHE = otpy.name(Cache, "cache")

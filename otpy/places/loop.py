@@ -1,0 +1,204 @@
+"""The place `loop`: one event loop on one thread for all actors whose handlers are coroutine functions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from contextlib import suppress
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from otpy.places.loop_worker import LoopSeat, LoopWorker
+from otpy.runtime.async_turn import async_settle
+from otpy.runtime.death import LAST_BREATH
+from otpy.runtime.home import PLACES
+from otpy.runtime.seat import sit
+from otpy.runtime.turn import after_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.home import Home
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
+    from otpy.runtime.system import System
+
+__all__ = ["LoopHome"]
+
+SPARE_WORKERS = 256
+"""Tasks kept for the next time many handlers are suspended at once."""
+
+
+class LoopHome:
+    """Gives turns to all loop actors of a system, in the tasks of its `LoopWorker`s.
+
+    As in the pool, who appends to `queue` then looks at `free`, and who adds to `free` then looks at `queue`. There is
+    one token: the worker that has it takes the next actors; one whose handler suspends puts it back.
+    """
+
+    place = "loop"
+    settle = staticmethod(async_settle)
+
+    def __init__(self, system: System) -> None:
+        """Have a loop, and no thread yet."""
+        self.system = system
+        self.queue: deque[Any] = deque()
+        self.free: list[bool] = [True]
+        self.seat = LoopSeat()
+        self.loop = _new_loop()
+        self.steps = 0
+        self.workers: set[LoopWorker] = set()
+        self.suspended: set[LoopWorker] = set()
+        self._idle: list[LoopWorker] = []
+        self._posts: list[None] = []  # what other threads have told the loop, and it has not heard yet
+        self._has_thread = False
+        self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
+        system.threads.add(self)
+
+    # For other threads.
+
+    def engage(self) -> bool:
+        """Have a worker begin a turn; False when the thread could not be had."""
+        try:
+            self.free.pop()
+        except IndexError:
+            return True
+        if get_ident() == self.seat.ident:
+            self._begin()
+            return True
+        if not self._has_thread and not self._start():
+            self.free.append(True)
+            return False
+        with suppress(RuntimeError):  # closed
+            self.loop.call_soon_threadsafe(self._begin)
+        return True
+
+    def post(self, action: Callable[[], object]) -> None:
+        """Have the loop do something; at once on its own thread."""
+        if get_ident() == self.seat.ident:
+            action()
+            return
+        self._posts.append(None)  # before the other thread can have done it: `is_idle` must see it
+        try:
+            self.loop.call_soon_threadsafe(self._hear, action)
+        except RuntimeError:  # closed
+            self._posts.pop()
+
+    def seats(self) -> list[Seat]:
+        """Those of its workers."""
+        return list(self.workers)
+
+    def turns(self) -> int:
+        """How many turns have begun, or gone on."""
+        return self.steps
+
+    def is_idle(self) -> bool:
+        """Whether all handlers have ended, or await something of otpy's."""
+        is_at_rest = not self.queue and bool(self.free) and not self._posts
+        return is_at_rest and all(worker.waiting for worker in list(self.suspended))
+
+    def close(self) -> None:
+        """Cancel what still runs, and let the thread end."""
+        with self._lock:
+            has_thread, self._has_thread = self._has_thread, True
+        if has_thread:
+            with suppress(RuntimeError):  # closed before
+                self.loop.call_soon_threadsafe(self.loop.stop)
+        else:
+            self._end()
+
+    def release(self) -> None:
+        """Do nothing: others live on."""
+
+    # On the loop's thread.
+
+    def put_back(self) -> None:
+        """A worker puts the token back, for its handler has suspended."""
+        self.free.append(True)
+        if self.queue:
+            self.engage()
+
+    def keep(self, worker: LoopWorker) -> bool:
+        """Note that a worker rests; False when there are enough, and it may end."""
+        if len(self._idle) >= SPARE_WORKERS:
+            return False
+        self._idle.append(worker)
+        return True
+
+    def notice_idle(self) -> None:
+        """Tell those who wait for rest to look again."""
+        if self.system.pool.idle_watchers:
+            self.system.pool.notice_idle()
+
+    def _begin(self) -> None:
+        if self._idle:
+            self._idle.pop().wake()
+        else:
+            self.workers.add(LoopWorker(self))
+
+    def _hear(self, action: Callable[[], object]) -> None:
+        action()
+        self._posts.pop()
+        self.notice_idle()
+
+    # Its thread.
+
+    def _start(self) -> bool:
+        with self._lock:
+            if self._has_thread:
+                return True
+            try:
+                threading.Thread(target=self._run, name="otpy-loop", daemon=True).start()
+            except RuntimeError:  # can't start new thread
+                return False
+            self._has_thread = True
+        return True
+
+    def _run(self) -> None:
+        sit(self.seat)
+        try:
+            self.loop.run_forever()
+            self._wind_up()
+        finally:
+            self._end()
+
+    def _wind_up(self) -> None:
+        """Cancel what is left, and wait a moment for it: only zombies and tasks beside handlers can be."""
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.loop.run_until_complete(asyncio.wait(tasks, timeout=LAST_BREATH))
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+
+    def _end(self) -> None:
+        self.loop.close()
+        while self.queue:
+            ref = self.queue.popleft()
+            if ref.reason is not None:
+                after_turn(ref)
+        self.system.threads.discard(self)
+        self.system.pool.notice_idle()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - an extra
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def _home(system: System, _: Ref[Any]) -> Home:
+    home = system.homes.get("loop")
+    if home is None:
+        with system.lock:
+            home = system.homes.get("loop")
+            if home is None:
+                home = system.homes["loop"] = LoopHome(system)
+    return home
+
+
+PLACES["loop"] = _home

@@ -1,0 +1,299 @@
+"""The workers of a loop: tasks that run actors' turns, and stay with an actor while its handler is suspended."""
+
+from __future__ import annotations
+
+import logging
+from contextvars import Context, ContextVar
+from types import CoroutineType, coroutine
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.reason import Crashed
+from otpy.errors import BlockingError
+from otpy.runtime.async_turn import DONE, turns
+from otpy.runtime.death import finish
+from otpy.runtime.mailbox import rest_again
+from otpy.runtime.seat import Seat
+from otpy.runtime.turn import after_turn
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Generator
+    from types import FrameType
+
+    from otpy.core.reason import Reason
+    from otpy.places.loop import LoopHome
+    from otpy.runtime.ref import Ref
+
+__all__ = ["LoopSeat", "LoopWorker"]
+
+log = logging.getLogger("otpy")
+
+BATCH = 50
+"""Messages one turn handles before the next actor gets the worker."""
+TURNS = 32
+"""Turns after which the loop looks at what else there is: sockets, timers, other threads."""
+
+_OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
+"""Set in the context of each actor on a loop, which the tasks that its code starts inherit: whose they are."""
+
+
+class LoopSeat(Seat):
+    """The seat of a loop's thread, which must never wait.
+
+    Every way to wait takes the seat's lock before it sends anything; here that raises.
+    """
+
+    __slots__ = ("worker",)
+
+    def __init__(self) -> None:
+        """Have no thread yet."""
+        self.worker: LoopWorker | None = None  # a slot, where others have a constant
+        super().__init__()
+        self.ident = 0
+        self.thread_name = "otpy-loop"
+
+    @property
+    def ref(self) -> Ref[Any] | None:
+        """Whose code runs: a handler's, or that of a task which a handler has started."""
+        worker = self.worker
+        return worker.ref if worker is not None else _OWNER.get()
+
+    @ref.setter
+    def ref(self, value: object) -> None: ...
+
+    @property
+    def lock(self) -> Any:  # others store it
+        """There is nothing to wait at."""
+        self.may_block()
+
+    @lock.setter
+    def lock(self, value: object) -> None: ...
+
+    def may_block(self) -> None:
+        """It may not."""
+        raise BlockingError(None if self.ref is None else self.ref.path)
+
+    def sleep(self, seconds: float) -> None:  # noqa: ARG002 - it never does
+        """Not here."""
+        self.may_block()
+
+    def asker(self) -> Seat:
+        """A seat that says whose task asks."""
+        owner = _OWNER.get()
+        return self if owner is None else TaskSeat(owner, self.ident)
+
+
+class TaskSeat(Seat):
+    """Stands for a task beside a handler: whose it is."""
+
+    __slots__ = ()
+
+    def __init__(self, ref: Ref[Any] | None, ident: int) -> None:
+        self.ident = ident
+        self.thread_name = "otpy-loop"
+        self.pool = self.late = None
+        self.ref = ref
+        self.turns = 0
+        self.since = 0.0
+        self.waiting = False
+
+
+class LoopWorker(TaskSeat):
+    """One task. It is also the edge of a handler that awaits something which otpy does not know.
+
+    All but `interrupt` runs on the loop's thread.
+    """
+
+    __slots__ = ("_parking", "_told", "home", "is_suspended", "stepper", "task")
+
+    target = None
+    word = "await"
+    claim = (True,)
+    deferred = True
+
+    def __init__(self, home: LoopHome) -> None:
+        """Begin with the next turn; the home's one token is this worker's."""
+        super().__init__(None, home.seat.ident)
+        self.home = home
+        self.is_suspended = False
+        self.stepper = _stepper()
+        self._told: Reason | None = None
+        self._parking: asyncio.Future[None] | None = None
+        # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
+        self.task = home.loop.create_task(self._live(), name="otpy-worker", context=Context())
+
+    def wake(self) -> None:
+        """Go on with the queue."""
+        parking = self._parking
+        if parking is not None and not parking.done():
+            parking.set_result(None)
+
+    def interrupt(self, reason: Reason) -> None:  # noqa: ARG002 - it looks itself
+        """The actor whose handler is suspended was told to die; from any thread."""
+        self.home.post(self._heed)
+
+    def frames(self) -> list[FrameType]:
+        """Where the handler is suspended, or what the loop's thread runs."""
+        return _suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
+
+    async def _live(self) -> None:
+        try:
+            await self._work()
+        finally:
+            self.home.workers.discard(self)
+
+    @coroutine
+    def _work(self) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912 - the hot loop, and one story
+        home = self.home
+        queue, free, seat = home.queue, home.free, home.seat
+        send = self.stepper.send
+        left = TURNS
+        while True:
+            has_token = True
+            while queue:
+                ref = queue.popleft()
+                home.steps += 1
+                self.ref = ref
+                context = ref.context
+                if context is None:
+                    context = _new_context(ref)
+                seat.worker = self
+                try:
+                    out = context.run(send, ref)
+                except BaseException as error:
+                    out = self._mend(error)
+                    send = self.stepper.send
+                seat.worker = None
+                if out is not DONE:
+                    has_token = yield from self._suspended(context, out)
+                    send = self.stepper.send
+                self.ref = None
+                if ref.mailbox or ref.alert:
+                    after_turn(ref)
+                else:
+                    # As `mailbox.rest`, written out: put `tok` back, then look again.
+                    ref.current = None
+                    ref.tok.append(True)
+                    if ref.mailbox or ref.alert:
+                        rest_again(ref)
+                ref = context = None
+                if not has_token:
+                    break
+                left -= 1
+                if not left:
+                    left = TURNS
+                    yield None
+            if self._is_spoilt():
+                if has_token:
+                    home.put_back()
+                home.notice_idle()
+                return
+            if has_token:
+                free.append(True)  # append, then look; who appends to the queue then looks at `free`
+                if queue and _take(free):
+                    continue
+                home.notice_idle()
+            if not home.keep(self):
+                return
+            self._parking = home.loop.create_future()
+            yield from self._parking
+
+    @coroutine
+    def _suspended(self, context: Context, out: Any) -> Generator[Any, Any, bool]:
+        """Stay with an actor until its turn is over, while others go on; whether the token could be had again then."""
+        home, ref, stepper = self.home, self.ref, self.stepper
+        assert ref is not None  # noqa: S101 - it runs one
+        send, run, seat = stepper.send, context.run, home.seat
+        watchers = home.system.pool.idle_watchers
+        home.suspended.add(self)
+        home.put_back()
+        while out is not DONE:
+            if ref.waiting is None:
+                ref.waiting = self
+            self.is_suspended = True
+            if not self.since:
+                self.since = home.system.clock.now()
+            if ref.alert:  # published, then looked: who has an order for it notes it, then looks for who waits
+                self._heed()
+            if watchers and self.waiting:
+                home.notice_idle()
+            step, value = send, None
+            try:
+                value = yield out
+            except GeneratorExit:
+                stepper.close()
+                raise
+            except BaseException as error:
+                step, value = stepper.throw, error
+            self.is_suspended = self.waiting = False
+            home.steps += 1
+            if ref.waiting is self:
+                ref.waiting = None
+            seat.worker = self
+            try:
+                out = run(step, value)
+            except BaseException as error:
+                out = self._mend(error)
+            seat.worker = None
+            step = value = None
+        self._told = None
+        self.since = 0.0
+        home.suspended.discard(self)
+        return _take(home.free)
+
+    def _heed(self) -> None:
+        """Cancel the handler once for each order to die."""
+        ref = self.ref
+        if ref is None or not self.is_suspended:
+            return
+        order = ref.reason or (ref.more.pending if ref.more is not None else None)
+        if order is not None and order is not self._told:
+            self._told = order
+            self.waiting = False
+            self.task.cancel()
+
+    def _is_spoilt(self) -> bool:
+        """Whether a cancellation is left that was meant for a handler which has ended: it must not hit the next."""
+        return bool(self.task.cancelling()) or bool(getattr(self.task, "_must_cancel", False))
+
+    def _mend(self, error: BaseException) -> object:
+        """A turn failed outside of its actor's code, by a mistake of otpy's own: end the actor, and go on."""
+        log.critical("a turn on the loop failed outside of its actor's code", exc_info=error)
+        self.stepper = _stepper()
+        if self.ref is not None:
+            finish(self.ref, Crashed.of(error))
+        return DONE
+
+
+def _take(tokens: list[Any]) -> bool:
+    try:
+        tokens.pop()
+    except IndexError:
+        return False
+    return True
+
+
+def _stepper() -> Any:
+    """A generator that waits for its first actor."""
+    stepper: Any = turns(BATCH)
+    stepper.send(None)
+    return stepper
+
+
+def _new_context(ref: Ref[Any]) -> Context:
+    context = ref.new_context()
+    context.run(_OWNER.set, ref)
+    return context
+
+
+def _suspended_frames(coro: Any) -> list[FrameType]:
+    """The frames from a coroutine or generator down to what it awaits."""
+    found = []
+    while coro is not None:
+        kind = "cr" if isinstance(coro, CoroutineType) else "ag" if hasattr(coro, "ag_frame") else "gi"
+        frame = getattr(coro, f"{kind}_frame", None)
+        if frame is None:
+            break
+        found.append(frame)
+        coro = getattr(coro, "gi_yieldfrom" if kind == "gi" else f"{kind}_await")
+    return found
