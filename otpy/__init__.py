@@ -9,7 +9,21 @@ from otpy.app import Application, main, run
 from otpy.core.backoff import Backoff
 from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
 from otpy.core.intensity import Limit
-from otpy.core.reason import Crashed, Exit, FailedChild, Kill, Killed, NoProc, Normal, Reason, RestartLimit, Shutdown
+from otpy.core.reason import (
+    Crashed,
+    Exit,
+    Exited,
+    FailedChild,
+    Kill,
+    Killed,
+    NoConnection,
+    NoProc,
+    Normal,
+    Reason,
+    RestartLimit,
+    Shutdown,
+    Signalled,
+)
 from otpy.core.spec import BRUTAL_KILL, INFINITY, ChildSpec, Name, child, name
 from otpy.errors import OtpyError
 from otpy.runtime.actor import Actor
@@ -37,6 +51,7 @@ __all__ = [
     "DynamicSupervisor",
     "Exit",
     "ExitSignal",
+    "Exited",
     "Fail",
     "FailedChild",
     "GenServer",
@@ -47,6 +62,7 @@ __all__ = [
     "Monitor",
     "Name",
     "NamedRef",
+    "NoConnection",
     "NoProc",
     "NoReply",
     "Normal",
@@ -56,6 +72,7 @@ __all__ = [
     "Reply",
     "RestartLimit",
     "Shutdown",
+    "Signalled",
     "Stop",
     "Supervisor",
     "System",

@@ -16,6 +16,7 @@ OtpyError
 │   ├── DeadlockError                 a call to oneself, or a circle of calls
 │   └── MailboxFullError              the server's bounded mailbox refused it
 ├── UnknownRequestError (TypeError)   the actor has no such call or cast
+├── UncarriableError (TypeError)      a message cannot be sent to, or out of, another process
 ├── ChildNotFoundError (LookupError)  the supervisor has no such child
 ├── ChildStateError                   the child is running, restarting or present, and may not be
 ├── MaxChildrenError                  a dynamic supervisor is full
@@ -64,6 +65,7 @@ __all__ = [
     "ThreadLimitError",
     "TreeFailedError",
     "TreeSpecError",
+    "UncarriableError",
     "UnknownOptionError",
     "UnknownRequestError",
 ]
@@ -228,6 +230,15 @@ class UnknownRequestError(OtpyError, TypeError):
     def __init__(self, target: str, request: str, problem: str) -> None:
         """Name the request and what was expected."""
         super().__init__(f"{target}: {request}: {problem}")
+
+
+class UncarriableError(OtpyError, TypeError):
+    """A message cannot be carried to another process, or out of it; raised where it is sent, and nothing was sent."""
+
+    def __init__(self, problem: str) -> None:
+        """Say what stands in the way."""
+        super().__init__(f"it cannot be carried between processes: {problem}")
+        self.problem = problem
 
 
 class ChildNotFoundError(OtpyError, LookupError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import signal
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import groupby
@@ -25,16 +26,19 @@ __all__ = [
     "BadSpec",
     "Crashed",
     "Exit",
+    "Exited",
     "FailedChild",
     "Frame",
     "Kill",
     "Killed",
+    "NoConnection",
     "NoProc",
     "Normal",
     "Reason",
     "Restart",
     "RestartLimit",
     "Shutdown",
+    "Signalled",
     "TimedOut",
     "check_reason",
     "is_alike",
@@ -193,6 +197,44 @@ class TimedOut(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class Exited(Reason):
+    """Its process ended by itself, as by `os._exit(3)`. OTP: the `exit_status` of a port."""
+
+    code: int
+    """The exit code."""
+
+    def __str__(self) -> str:
+        return f"its process ended with exit code {self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled(Reason):
+    """Its process was ended by a signal."""
+
+    number: int
+    """Which, as `signal.SIGSEGV`."""
+
+    def __str__(self) -> str:
+        try:
+            name = signal.Signals(self.number).name
+        except ValueError:
+            name = f"signal {self.number}"
+        by = ", by the kernel (out of memory?) or somebody" if self.number == signal.SIGKILL else ""
+        return f"its process was killed by {name}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoConnection(Reason):
+    """The connection to its process was lost. OTP: `noconnection`."""
+
+    text: str = ""
+    """What happened."""
+
+    def __str__(self) -> str:
+        return f"no connection: {self.text}" if self.text else "no connection"
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One line of a traceback, as text."""
 
@@ -280,8 +322,10 @@ def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
     return f", after restarts of {', '.join([*earlier, *told[-MAX_RUNS:]])}"
 
 
-TEXT_ONLY = frozenset((Normal, Kill, Killed, NoProc, BadSpec, BadReturn, TimedOut, Crashed))
-"""Reasons that hold nothing of the user's but text."""
+TEXT_ONLY = frozenset(
+    (Normal, Kill, Killed, NoProc, BadSpec, BadReturn, TimedOut, Crashed, Exited, Signalled, NoConnection)
+)
+"""Reasons that hold nothing of the user's but text and numbers."""
 PLAIN = frozenset((str, int, float, bool, bytes, type(None)))
 """Terms that are compared without running anybody's code."""
 

@@ -52,7 +52,7 @@ BRUTAL_KILL: Final = "brutal_kill"
 """A shutdown that kills at once, without `terminate`."""
 
 Shutdown = float | Literal["brutal_kill"]
-Place = Literal["pool", "thread", "loop"]
+Place = Literal["pool", "thread", "loop", "process"]
 Overflow = Literal["drop_new", "drop_old", "raise"]
 
 

@@ -23,7 +23,7 @@ __all__ = ["check_spec", "check_specs"]
 
 _CHOICES: Final = {
     "restart": ("permanent", "transient", "temporary"),
-    "place": ("pool", "thread", "loop", None),
+    "place": ("pool", "thread", "loop", "process", None),
     "overflow": ("drop_new", "drop_old", "raise"),
 }
 

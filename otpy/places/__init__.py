@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import otpy.places.process  # noqa: F401 - it registers itself
 from otpy.places.loop import LoopHome
 from otpy.places.thread import ThreadHome
 

@@ -26,6 +26,7 @@ __all__ = [
     "PENDING",
     "begin",
     "begin_inline",
+    "conclude",
     "expire_start",
     "fail_start",
     "started",
@@ -64,7 +65,7 @@ def _first_turn(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 async def _started_later(ref: Ref[Any], init: Any) -> None:
     """The same for an `init` that is a coroutine function; awaited by the turn of an actor on a loop."""
     try:
-        outcome = _conclude(ref, await init)
+        outcome = conclude(ref, await init)
     except BaseException as error:
         outcome = _failed_init(ref, error)
     started(ref, outcome)
@@ -133,10 +134,10 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
         return fail_start(ref, way_out.reason)
     except BaseException as error:
         return fail_start(ref, Crashed.of(error, BOX))
-    return _conclude(ref, result)
+    return conclude(ref, result)
 
 
-def _conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a case
+def conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a case
     """Do what `init` has decided by its result."""
     told = ref.more.pending if ref.more is not None else None
     if told is not None and not isinstance(result, Stop):  # an exit signal came meanwhile: OTP's would have cut `init`

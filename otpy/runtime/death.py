@@ -31,6 +31,7 @@ __all__ = [
     "BOX",
     "LAST_BREATH",
     "close_resources",
+    "deliver_exit",
     "end",
     "exit_signal",
     "finish",

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["PLACES", "Home", "OwnHome", "RunQueue"]
+__all__ = ["PLACES", "STAND_INS", "Home", "OwnHome", "RunQueue"]
 
 
 class RunQueue(Protocol):
@@ -78,3 +80,6 @@ def _pool(system: System, _: Ref[Any]) -> Home:
 
 PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": _pool}
 """How to make the home for one actor, by the name of its place; places register themselves."""
+
+STAND_INS: dict[str, Callable[[System, type[Actor], ChildSpec], type[Actor]]] = {}
+"""Places that run an actor elsewhere put a class of their own into its place; by the name of the place."""

@@ -23,6 +23,7 @@ __all__ = [
     "BoundedBox",
     "Interval",
     "bury",
+    "deliver_tick",
     "open_mailbox",
     "poke",
     "put",

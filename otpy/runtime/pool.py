@@ -65,6 +65,7 @@ class Worker(Seat):
 class Pool:
     """The home of actors that have no thread of their own."""
 
+    place = "pool"
     settle = None
 
     def __init__(self, *, queue: RunQueue | None = None, batch: int = BATCH, max_threads: int = 1_000) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from otpy.runtime.message import Message
     from otpy.runtime.system import System
 
-__all__ = ["Ref", "Within", "deliver_info"]
+__all__ = ["Ref", "Within", "deliver_info", "deliver_request", "deliver_stop"]
 
 A = TypeVar("A")
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import BadSpec, Exit
 from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError, TreeSpecError
-from otpy.runtime.home import PLACES
+from otpy.runtime.home import PLACES, STAND_INS
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
 from otpy.runtime.ref import Ref
@@ -55,7 +55,7 @@ def _class_for(path: str, start: Callable[..., Any]) -> type[Actor]:
 
 def start_arguments(cls: type[Actor], spec: ChildSpec) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What `init` is called with."""
-    if cls is spec.start:
+    if getattr(cls, "inside", cls) is spec.start:  # for a class that stands in for one that runs elsewhere
         return spec.args, spec.kwargs
     return (spec.start, *spec.args), spec.kwargs
 
@@ -68,9 +68,11 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         SystemStoppedError: the system takes no new actors.
         ActorExit: the parent was killed, and only its code still runs.
     """
-    ref: Ref[Any] = Ref(system, cls, ident, parent)
     options = spec.options
     place = options.place or cls.place
+    if place in STAND_INS:
+        cls = STAND_INS[place](system, cls, spec)
+    ref: Ref[Any] = Ref(system, cls, ident, parent)
     if place == "loop" and system.pool.is_seeded:
         problem = "loop actors do not run in explorations yet: give it a plain twin there"
         raise TreeSpecError(ref.path, BadSpec(ref.path, problem))

@@ -166,6 +166,10 @@ def watch(system: otpy.System, cache: otpy.Ref[Cache]) -> None:
     match monitor.wait().reason:
         case otpy.Killed() | otpy.Kill() | otpy.NoProc():
             pass
+        case otpy.Exited(code=number) | otpy.Signalled(number=number):
+            assert_type(number, int)
+        case otpy.NoConnection(text=text):
+            assert_type(text, str)
 
     def note(event: Event) -> None:
         assert_type(event.path, str)

@@ -1,0 +1,303 @@
+"""Inside of a process child: a small system with one actor, the pipe to its parent, and the way out."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import logging
+import os
+import runpy
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import otpy.actors.adopted
+import otpy.actors.dynamic_supervisor
+import otpy.actors.function
+import otpy.actors.supervisor  # noqa: F401 - what children's modules import is here before the fork
+from otpy.core.reason import Crashed, Normal, Reason
+from otpy.core.spec import ChildSpec, Options
+from otpy.core.text import exception_line
+from otpy.errors import IgnoredError, StartError, UncarriableError
+from otpy.events import ActorCrashed
+from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
+from otpy.places.process.far import FarBox, FarHome, receive, stand_in
+from otpy.places.process.line import Line, Say
+from otpy.places.thread import ThreadHome
+from otpy.runtime.actor import Actor
+from otpy.runtime.birth import begin
+from otpy.runtime.death import finish
+from otpy.runtime.links import Monitor, watch
+from otpy.runtime.named import NamedRef
+from otpy.runtime.ref import Ref
+from otpy.runtime.seat import Slot, here, take_lock
+from otpy.runtime.spawn import new_ref
+from otpy.runtime.system import System
+
+__all__ = ["main"]
+
+LEAVE = 1.0
+"""Seconds in which what the actor has left behind is stopped."""
+
+
+class FarRef(Ref[Any]):
+    """An actor of the parent's process."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, system: System, cls: Any, path: str, number: int, line: Line | None) -> None:
+        """Without a line it hears nothing: the parent itself, whom the port tells of everything."""
+        super().__init__(system, stand_in(Actor, cls), path.rpartition("/")[2], None)
+        self._path = path
+        self.number = number
+        self.home = FarHome(system)
+        box = FarBox(self, cls, number)
+        self.mailbox = box
+        if line is not None:
+            box.open(line)
+        self.tok.append(True)
+
+    @property
+    def path(self) -> str:
+        """Where it is in the tree of the program."""
+        return self._path
+
+    def traps_exit(self) -> bool:
+        """Whether it does is known on the other side: all signals go there."""
+        return True
+
+    def kill(self) -> bool:
+        """As `Ref.kill`."""
+        box = self.mailbox
+        if self.reason is None and isinstance(box, FarBox):
+            box.say_kill()
+        return self.reason is None
+
+
+class MainHome(ThreadHome):
+    """The home of the child's actor: the main thread of the process."""
+
+    def __init__(self, system: System, ref: Ref[Any]) -> None:
+        """Wait for the first turn."""
+        super().__init__(system, ref)
+        self._go = take_lock()
+
+    def _start(self) -> bool:
+        self._has_thread = True
+        self._go.release()
+        return True
+
+    def serve(self) -> None:
+        """Run the actor's turns, in the main thread, until it has ended."""
+        self._go.acquire()
+        self._run()
+
+
+class Names(dict[str, Any]):
+    """The names of this process, then those of its parent."""
+
+    def __init__(self, inside: Inside) -> None:
+        super().__init__()
+        self._inside = inside
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Who holds the name now."""
+        found = super().get(name, default)
+        return found if found is not None or threading.get_ident() == self._inside.reader else self._inside.ask(name)
+
+
+class Inside:
+    """What the child knows of its parent's process."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.line = Line(sock, Encoder(self._known, pickles=False), None)
+        self.decoder = Decoder(self._ref_of, pickles=True)
+        self.reader = threading.get_ident()
+        self.refs: dict[int, FarRef] = {}
+        self.system: Any = None  # Any: a System, from the start message on, and the same for the next
+        self.root: Any = None
+        self.parent: FarRef | None = None
+        self.home: Any = None
+
+    def ask(self, name: str) -> Ref[Any] | None:
+        """Who holds a name on the other side."""
+        slot = Slot(here())
+        self.line.say(Say.WHEREIS, self.line.expect(slot), name)
+        return slot.value if slot.wait(5.0) else None
+
+    def read_until_started(self) -> None:
+        """Hear the first messages, in the main thread: what to run."""
+        while self.root is None:
+            self._read()
+
+    def read(self) -> None:
+        """Hear all others, in a thread of its own."""
+        self.reader = threading.get_ident()
+        while True:
+            self._read()
+
+    def _read(self) -> None:
+        data = self.line.socket.recv(1 << 18)
+        if not data:
+            os.killpg(0, signal.SIGKILL)  # the parent has gone, and whatever this child has started goes, too
+        for frame, failure in self.decoder.feed(data):
+            if failure is not None:
+                self._drop(frame, failure)
+            else:
+                self._hear(frame)
+
+    def _drop(self, frame: list[Any], failure: Exception) -> None:
+        """A message in which something cannot be loaded here."""
+        if frame[0] in (Say.CALL, Say.CALL_WORDS):
+            self.line.say(Say.FAIL, frame[3], *_not_loaded(failure))
+        elif frame[0] == Say.ASK:
+            self.line.say(Say.FAIL, frame[2], *_not_loaded(failure))
+        elif frame[0] == Say.START:
+            self.line.say(Say.BORN, 2, Crashed.of(failure))
+            os._exit(0)
+        else:
+            logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
+
+    def _hear(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.REPLY, number, value]:
+                self.line.answer(number, value)
+            case [Say.FAIL, number, name, text, facts]:
+                self.line.refuse(number, error_of(name, text, facts))
+            case [Say.GONE, number, Reason() as reason]:
+                ref = self.refs.pop(number, None)
+                if ref is not None:
+                    finish(ref, reason)
+            case [Say.PREPARE, path, parent, *facts]:
+                _prepare(*facts)
+                self._make_system(path, parent)
+            case [Say.START, cls, args, kwargs]:
+                self._start(cls, tuple(args), kwargs)
+            case _ if self.root is not None:
+                receive(self.line, self.root, frame, self._sender)
+
+    def _make_system(self, path: str, parent: str | None) -> None:
+        system = self.system = System(path.rpartition("/")[2])
+        system.name = path
+        system.names = Names(self)
+        self.parent = None if parent is None else FarRef(system, Actor, parent, 0, None)
+        logging.getLogger("otpy").addFilter(partial(_is_told_outside, path))
+
+    def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        system = self.system
+        ident = system.name.rpartition("/")[2]
+        spec = ChildSpec(ident, cls, args, kwargs, None, Options(place="pool"))
+        root = system.root = new_ref(system, cls, spec, ident, self.parent)
+        if self.parent is None:
+            system.tops[ident] = root
+        self.home = MainHome(system, root)
+        root.home = self.home
+        watch(_RootEnd(root, self))
+        begin(root, args, kwargs, self._born)
+        self.root = root
+
+    def _born(self, outcome: object) -> None:
+        root = self.root or self.system.root
+        match outcome:
+            case None:
+                self.line.say(Say.BORN, 0, None)
+            case IgnoredError():
+                self.line.say(Say.BORN, 1, None)
+            case StartError() as error:
+                kind = 3 if isinstance(root.reason, Normal) else 2
+                self.line.say(Say.BORN, kind, error.reason)
+
+    def _sender(self, known: Any) -> Ref[Any]:
+        if known is None and self.parent is not None:
+            return self.parent
+        return known if isinstance(known, Ref) else self.root
+
+    def _known(self, value: object) -> object:
+        """A ref as the parent knows it."""
+        if value is self.root:
+            return [0, "", "", ""]
+        if isinstance(value, FarRef):
+            return [value.number, "", "", ""]
+        return [-1, value.name, "", ""] if isinstance(value, NamedRef) else None
+
+    def _ref_of(self, known: list[Any]) -> Ref[Any] | NamedRef[Any]:
+        number, path, module, name = known
+        if number == 0:
+            root: Ref[Any] = self.root
+            return root
+        if number < 0:
+            return NamedRef(self.system, path)
+        found = self.refs.get(number)
+        if found is None:
+            cls: Any = importlib.import_module(module)
+            for part in name.split("."):
+                cls = getattr(cls, part)
+            found = self.refs[number] = FarRef(self.system, cls, path, number, self.line)
+        return found
+
+
+def _not_loaded(failure: Exception) -> tuple[str, str, dict[str, object]]:
+    return error_parts(UncarriableError(f"it cannot be loaded in the child: {exception_line(failure)}"))
+
+
+class _RootEnd(Monitor):
+    """Tells the parent of the end of the actor."""
+
+    __slots__ = ("_inside",)
+
+    def __init__(self, root: Ref[Any], inside: Inside) -> None:
+        super().__init__(root, root, None)
+        self._inside = inside
+
+    def fire(self, reason: Reason) -> None:
+        self._inside.line.say(Say.ENDED, reason)
+
+
+def _is_told_outside(path: str, record: logging.LogRecord) -> bool:
+    """The port reports the crash of the actor itself."""
+    event = getattr(record, "otpy", None)
+    return not (isinstance(event, ActorCrashed) and event.path == path)
+
+
+def _prepare(
+    sys_path: list[str], argv: list[str], folder: str | None, main_name: str | None, main_path: str | None
+) -> None:
+    """Find the same code as the parent does."""
+    sys.path[:] = sys_path
+    sys.argv[:] = argv
+    if folder is not None:
+        with suppress(OSError):
+            os.chdir(folder)
+    if main_name is None and main_path is None:
+        return
+    # As multiprocessing does it: the program's main module is run under another name, so that it starts nothing.
+    module = ModuleType("__mp_main__")
+    if main_name is not None:
+        module.__dict__.update(runpy.run_module(main_name, run_name="__mp_main__", alter_sys=True))
+    elif main_path is not None:
+        module.__dict__.update(runpy.run_path(main_path, run_name="__mp_main__"))
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+
+
+def main(line: int) -> None:
+    """Be a child, from the fork to the end."""
+    sock = socket.socket(fileno=line)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a pipe now, opened as text
+    gc.enable()
+    inside = Inside(sock)
+    inside.read_until_started()
+    threading.Thread(target=inside.read, name="otpy-pipe", daemon=True).start()
+    inside.home.serve()
+    inside.system.stop(timeout=LEAVE)
+    with suppress(BaseException):
+        atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing does, for a forked process leaves by `os._exit`
+    with suppress(BaseException):
+        sys.stdout.flush()
+        sys.stderr.flush()

@@ -1,0 +1,261 @@
+"""What goes over the pipe between a process child and its parent, as msgpack; bytes in, values out.
+
+The parent may pickle what msgpack cannot carry, for its child runs the same code. What comes from a child is never
+unpickled: it may carry plain data, tuples, sets, exit reasons and refs, and nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from otpy import errors
+from otpy.core import reason as reasons
+from otpy.core.reason import Exit, Reason
+from otpy.core.text import exception_line, safe_repr, type_name
+from otpy.errors import OtpyError, UncarriableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["MAX_FRAME", "Decoder", "Encoder", "GarbageError", "error_of", "error_parts"]
+
+HEADER = struct.Struct(">I")
+"""Before each message: its length in bytes."""
+
+MAX_FRAME = 64 * 1024 * 1024
+"""Bytes of one message; what is larger belongs into a file or shared memory."""
+
+TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
+
+REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
+"""Exit reasons and the values that stand in them, by name."""
+
+
+class GarbageError(Exception):
+    """What came over the pipe is no message."""
+
+
+class Encoder:
+    """Values to bytes; for any thread.
+
+    Args:
+        ref: a ref as the other side knows it, or None for what is no ref.
+        pickles: whether the other side may be trusted with a pickle of ours: the parent's side alone.
+    """
+
+    def __init__(self, ref: Callable[[object], object], *, pickles: bool) -> None:
+        """Encode for one pipe."""
+        self._ref = ref
+        self._pickles = pickles
+
+    def frame(self, parts: list[Any]) -> bytes:
+        """One message, with its length. Raises UncarriableError."""
+        data = self.encode(parts)
+        return HEADER.pack(len(data)) + data
+
+    def encode(self, value: object) -> bytes:
+        """One value. Raises UncarriableError."""
+        try:
+            data: bytes = msgpack.packb(value, default=self._odd, strict_types=True, unicode_errors="surrogatepass")
+        except UncarriableError:
+            raise
+        except RecursionError:
+            raise UncarriableError("it holds itself, or is nested too deep") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UncarriableError(exception_line(error)) from None
+        if len(data) > MAX_FRAME:
+            raise UncarriableError(f"it has {len(data)} bytes, more than {MAX_FRAME}")
+        return data
+
+    def _odd(self, value: object) -> msgpack.ExtType:
+        kind = type(value)
+        if kind is tuple:
+            return self._ext(TUPLE, list(value))  # type: ignore[call-overload]  # its class says it can be iterated
+        if kind is set or kind is frozenset:
+            return self._ext(SET if kind is set else FROZENSET, list(value))  # type: ignore[call-overload]  # as above
+        if kind is int:
+            return msgpack.ExtType(INT, hex(value).encode())  # type: ignore[arg-type]  # its class says so
+        if isinstance(value, Reason) or REASONS.get(kind.__name__) is kind:
+            return self._reason(value)
+        known = self._ref(value)
+        if known is not None:
+            return self._ext(REF, known)
+        if not self._pickles:
+            raise UncarriableError(f"{type_name(kind)} is no plain data; a process child sends and replies plain data")
+        return msgpack.ExtType(PICKLE, self._pickle(value))
+
+    def _ext(self, code: int, value: object) -> msgpack.ExtType:
+        return msgpack.ExtType(code, self.encode(value))
+
+    def _reason(self, value: Any) -> msgpack.ExtType:  # Any: a dataclass of the registry, or a user's reason
+        kind = type(value)
+        if REASONS.get(kind.__name__) is not kind:
+            return self._ext(REASON, ["Exit", [safe_repr(value)]])
+        parts = [getattr(value, field.name) for field in fields(kind)]
+        try:
+            return self._ext(REASON, [kind.__name__, parts])
+        except UncarriableError:
+            if kind in (Exit, reasons.Shutdown):
+                return self._ext(REASON, [kind.__name__, [safe_repr(parts[0])]])
+            raise
+
+    def _pickle(self, value: object) -> bytes:
+        file = io.BytesIO()
+        try:
+            _Pickler(file, self).dump(value)
+        except UncarriableError:
+            raise
+        except Exception as error:
+            raise UncarriableError(f"{type_name(type(value))}: {exception_line(error)}") from None
+        return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Carries the refs inside of pickled objects, too."""
+
+    def __init__(self, file: io.BytesIO, encoder: Encoder) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._encoder = encoder
+
+    def persistent_id(self, value: object) -> object:
+        return self._encoder._ref(value)  # noqa: SLF001 - one class in two pieces
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, ref: Callable[[Any], object]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._ref = ref
+
+    def persistent_load(self, known: object) -> object:
+        return self._ref(known)
+
+
+class Decoder:
+    """Bytes to values, for the one thread that reads the pipe.
+
+    Args:
+        ref: the ref behind what the other side's `Encoder` made of one; raises LookupError for a stranger.
+        pickles: whether to load pickles: the child's side alone.
+    """
+
+    def __init__(self, ref: Callable[[Any], object], *, pickles: bool) -> None:
+        """Decode one pipe."""
+        self._ref = ref
+        self._pickles = pickles
+        self.seen = 0
+        """Bytes read so far."""
+        self._failure: Exception | None = None
+        self._rest = bytearray()
+        self._wanted = HEADER.size
+
+    @property
+    def is_amid(self) -> bool:
+        """Whether a part of a message is here, and the rest is not."""
+        return bool(self._rest)
+
+    def feed(self, data: bytes) -> Iterator[tuple[list[Any], Exception | None]]:
+        """The messages that are complete with these bytes, each with what made a part of it unreadable.
+
+        Raises:
+            GarbageError: it is no message.
+        """
+        self.seen += len(data)
+        self._rest += data
+        if len(self._rest) < self._wanted:
+            return
+        whole, self._rest = bytes(self._rest), bytearray()
+        at, size = 0, len(whole)
+        while size - at >= HEADER.size:
+            (length,) = HEADER.unpack_from(whole, at)
+            if length > MAX_FRAME:
+                raise GarbageError("it sent garbage, or a message that is too large")
+            end = at + HEADER.size + length
+            if end > size:
+                self._wanted = end - at
+                break
+            yield self._decode(whole[at + HEADER.size : end])
+            at = end
+        else:
+            self._wanted = HEADER.size
+        self._rest += whole[at:]
+
+    def _decode(self, data: bytes) -> tuple[list[Any], Exception | None]:
+        self._failure = None
+        try:
+            frame = msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass")
+        except (msgpack.UnpackException, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
+            raise GarbageError(f"it sent garbage ({type(error).__name__})") from None
+        if type(frame) is not list or not frame or type(frame[0]) is not int:
+            raise GarbageError(f"it sent {safe_repr(frame, 100)}")
+        return frame, self._failure
+
+    def _ext(self, code: int, data: bytes) -> object:  # noqa: PLR0911 - one a type
+        if code == PICKLE and self._pickles:
+            try:
+                return _Unpickler(data, self._ref).load()
+            except Exception as error:
+                self._failure = error
+                return None
+        if code == INT:
+            return int(data, 16)
+        value = msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass")
+        match code:
+            case 1:
+                return tuple(value)
+            case 2:
+                return set(value)
+            case 3:
+                return frozenset(value)
+            case 5:
+                return _reason(value)
+            case 7:
+                return self._ref(value)
+        raise ValueError(code)
+
+
+_FITS: dict[object, Callable[[object], bool]] = {
+    "str": lambda value: type(value) is str,
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) in (int, float),
+    "object": lambda _: True,
+    "Reason": lambda value: isinstance(value, Reason),
+    "Crashed | None": lambda value: value is None or type(value) is reasons.Crashed,
+    "tuple[Frame, ...]": lambda value: type(value) is tuple and all(type(one) is reasons.Frame for one in value),
+    "tuple[Restart, ...]": lambda value: type(value) is tuple and all(type(one) is reasons.Restart for one in value),
+}
+"""What may stand in a field, by its annotation: a reason is printed and compared by those who trust it."""
+
+
+def _reason(value: Any) -> object:
+    name, parts = value
+    kind = REASONS[name]
+    for field, part in zip(fields(kind), parts, strict=True):
+        if not _FITS[field.type](part):
+            raise ValueError(name)
+    return kind(*parts)
+
+
+def error_parts(error: BaseException) -> tuple[str, str, dict[str, object]]:
+    """An error as data: its class, what it says, and those of its facts that can be carried."""
+    facts: dict[str, object] = {
+        name: value for name, value in vars(error).items() if isinstance(value, str | float | int | Reason)
+    }
+    return type(error).__name__, str(error), facts
+
+
+def error_of(name: object, text: object, facts: object) -> OtpyError:
+    """The error behind its data: one of otpy's own, or the plain one."""
+    kind = getattr(errors, str(name), None) if name in errors.__all__ else None
+    if not (isinstance(kind, type) and issubclass(kind, OtpyError)):
+        return OtpyError(str(text))
+    error = kind.__new__(kind)
+    error.args = (str(text),)
+    if isinstance(facts, dict):
+        vars(error).update({word: fact for word, fact in facts.items() if type(word) is str})
+    return error

@@ -1,0 +1,306 @@
+"""Actors that run in another process, as they are seen in this one: a mailbox that sends what is put into it.
+
+What users send is encoded and written by the sender's own thread, in the order in which it is put; no turn is needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.decision import NoReply
+from otpy.core.reason import Reason
+from otpy.core.text import safe_repr
+from otpy.errors import UncarriableError
+from otpy.places.process.codec import error_parts
+from otpy.places.process.line import Line, Say
+from otpy.runtime.caller import Caller
+from otpy.runtime.death import deliver_exit, exit_signal, kill
+from otpy.runtime.mailbox import deliver_tick, put, rest_again
+from otpy.runtime.message import describe, with_keywords
+from otpy.runtime.ref import deliver_info, deliver_request, deliver_stop
+from otpy.runtime.seat import Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.actor import Actor
+    from otpy.runtime.message import Message
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["FarBox", "FarCaller", "FarHome", "receive", "stand_in"]
+
+
+@cache
+def requests_of(cls: type[Actor]) -> tuple[dict[Any, tuple[Any]], dict[Any, tuple[Any]], dict[Any, tuple[int, int]]]:
+    """The calls and casts of a class as its stand-in has them, and by function what they are called on the pipe.
+
+    Both ends have the same class, so a request is known by its place among those of its kind.
+    """
+    known: dict[Any, tuple[int, int]] = {}
+    tables: list[dict[Any, tuple[Any]]] = []
+    for say, served in ((Say.CALL, cls.otpy_calls), (Say.CAST, cls.otpy_casts)):
+        table: dict[Any, tuple[Any]] = {}
+        for place, (request, (own,)) in enumerate(served.items()):
+            function = _stand_in_for(own.__name__)
+            table[request] = (function,)
+            known[function] = (say, place)
+        tables.append(table)
+    return tables[0], tables[1], known
+
+
+@cache
+def stand_in(base: type[Actor], inside: type[Actor]) -> Any:  # Any: a class that has what both have
+    """The class that stands in this process for one that runs in another: it knows the same requests."""
+    calls, casts, _ = requests_of(inside)
+    own: dict[str, Any] = {"__module__": __name__, "__doc__": base.__doc__, "inside": inside}
+    made: Any = type(inside.__name__, (base,), own)
+    made.otpy_calls, made.otpy_casts, made.stops_by_signal = calls, casts, inside.stops_by_signal
+    return made
+
+
+def _stand_in_for(name: str) -> Callable[..., object]:
+    def pass_on(port: Any, *args: object, **kwargs: object) -> object:
+        """Never in a turn, but for what was held while the actor was suspended."""
+        current = port.ref.current
+        if isinstance(current, Caller):
+            port.ref.mailbox.post(current)
+            return NoReply()
+        port.ref.mailbox.post((with_keywords, pass_on, args, kwargs) if kwargs else (pass_on, *args))
+        return None
+
+    pass_on.__name__ = pass_on.__qualname__ = name
+    return pass_on
+
+
+class FarBox(deque["Message"]):
+    """The mailbox of an actor that runs elsewhere; holds what comes before the pipe is there."""
+
+    def __init__(self, ref: Ref[Any], inside: type[Actor], number: int) -> None:
+        """Belong to one actor, whose class and number on the pipe these are."""
+        super().__init__()
+        self._ref = ref
+        self._requests = requests_of(inside)[2]
+        self._number = number
+        self._line: Line | None = None
+        self._lock = threading.RLock()
+
+    def open(self, line: Line) -> None:
+        """Send what has come so far, and from now on all that comes."""
+        with self._lock:
+            while deque.__len__(self):
+                self._send(line, self.popleft())
+            self._line = line
+
+    def append(self, message: Message) -> None:
+        """Send a message. Raises UncarriableError, in its sender."""
+        line = self._line
+        if line is not None and not self._ref.is_suspended():
+            self._send(line, message)
+            return
+        with self._lock:
+            if self._line is None or self._ref.is_suspended():
+                super().append(message)
+                return
+        self.append(message)
+
+    def post(self, message: Message) -> None:
+        """Send a message, whatever holds others back."""
+        if self._line is not None:
+            self._send(self._line, message)
+
+    def say_kill(self) -> None:
+        """Have the actor killed where it is."""
+        if self._line is not None:
+            self._line.say(Say.KILL, self._number)
+
+    def __len__(self) -> int:
+        """How many wait here; of a dead one also those who wait for its answers, for they are to be told."""
+        if self._ref.reason is not None and self._line is not None:
+            self.extend(self._line.take_waiting(self._ref))
+        return super().__len__()
+
+    def _send(self, line: Line, message: Message) -> None:
+        if isinstance(message, tuple):
+            line.send(self._encode(line, message, 0))
+            return
+        number = line.expect(message)
+        try:
+            line.send(self._encode(line, message.message, number))
+        except BaseException:
+            line.waiting.pop(number, None)
+            raise
+
+    def _encode(self, line: Line, message: tuple[Any, ...], number: int) -> bytes:
+        try:
+            return line.encoder.frame(self._frame(message, number))
+        except UncarriableError as error:
+            text = f"{describe(message, self._ref.system.show)} to {self._ref.path}: {error.problem}"
+            raise UncarriableError(text) from None
+
+    def _frame(self, message: tuple[Any, ...], number: int) -> list[Any]:
+        function = message[0]
+        words: dict[str, Any] = {}
+        if function is with_keywords:
+            _, function, args, words = message
+        else:
+            args = message[1:]
+        known = self._requests.get(function)
+        to = self._number
+        if known is not None:
+            say, place = known
+            if words:
+                say = Say.CALL_WORDS if say == Say.CALL else Say.CAST_WORDS
+                args = (list(args), words)
+            return [say, to, place, number, *args] if number else [say, to, place, *args]
+        if function is deliver_info:
+            return [Say.INFO, to, args[0]]
+        if function is deliver_tick:
+            args[1].is_waiting = False
+            return [Say.INFO, to, args[0]]
+        if function is deliver_request:
+            return [Say.ASK, to, number, args[0]]
+        if function is deliver_stop:
+            return [Say.STOP, to, args[0]]
+        if function is deliver_exit:
+            signal = args[0]
+            return [Say.EXIT, to, None if signal.sender is self._ref.parent else signal.sender, signal.reason]
+        raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
+
+
+class FarHome:
+    """The home of an actor whose code runs elsewhere: messages need no turn here, births and deaths do."""
+
+    place = "process"
+    settle = None
+
+    def __init__(self, system: System) -> None:
+        """Pass on what needs a turn to the system's pool."""
+        self.queue = self
+        self.free: list[Any] = []
+        self._pool = system.pool
+
+    def append(self, ref: Ref[Any]) -> None:
+        """Take an actor that was put to work; `tok` is ours, as the runtime's `ready` has it."""
+        if ref.alert or ref.reason is not None or ref.mailbox:
+            self._pool.queue.append(ref)
+            if self._pool.free:
+                self._pool.engage()
+            return
+        ref.tok.append(True)
+        rest_again(ref)
+
+    def popleft(self) -> Any:
+        """Nobody takes turns from here."""
+        raise IndexError
+
+    def __len__(self) -> int:
+        return 0
+
+    def engage(self) -> bool:
+        """Nothing to do: `append` has seen to it."""
+        return True
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def release(self) -> None:
+        """The same for one of its actors."""
+
+
+_NOBODY = Seat()
+"""Where those sit who wait in another process."""
+
+
+class FarCaller(Caller):
+    """Who waits for a reply in another process."""
+
+    __slots__ = ("_line", "_number")
+
+    def __init__(self, line: Line, number: int, target: Ref[Any], message: tuple[Any, ...]) -> None:
+        """Made by the thread that reads the pipe."""
+        self.claim = [True]
+        self.seat = _NOBODY
+        self.lock = _LOCK
+        self.value: Any = None
+        self.target = target
+        self.message = message
+        self.error = None
+        self.deferred = False
+        self._line = line
+        self._number = number
+
+    def fail(self, reason: Reason) -> None:
+        """The actor has ended; if that ends the process, its port tells them all."""
+        if self._line.is_parent:
+            super().fail(reason)
+
+    def wake(self) -> None:
+        """Send the reply, or the error in its place."""
+        error = self.error
+        if error is None:
+            try:
+                self._line.say(Say.REPLY, self._number, self.value)
+            except UncarriableError as problem:
+                error = UncarriableError(f"the reply of {self.target.path} to {self.request}: {problem.problem}")
+            else:
+                return
+        self._line.say(Say.FAIL, self._number, *error_parts(error))
+
+
+_LOCK = threading.Lock()
+
+
+@cache
+def _own_requests(cls: type[Actor]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The functions behind the calls and casts of a class, in the order both ends know."""
+    return tuple([own for (own,) in cls.otpy_calls.values()]), tuple([own for (own,) in cls.otpy_casts.values()])
+
+
+def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[Any], Ref[Any]]) -> bool:
+    """Hand a message from the other side to an actor of this one; False when it is no message to an actor.
+
+    Raises:
+        LookupError: the actor has no such request, or the sender is a stranger.
+        TypeError: a part of it is of the wrong kind.
+    """
+    calls, casts = _own_requests(ref.actor_class)
+    match frame:
+        case [Say.CAST, _, place, *args]:
+            put(ref, (casts[place], *args))
+        case [Say.CALL, _, place, int(number), *args]:
+            put(ref, FarCaller(line, number, ref, (calls[place], *args)))
+        case [Say.CAST_WORDS, _, place, list(args), dict(words)]:
+            put(ref, (with_keywords, casts[place], args, _checked(words)))
+        case [Say.CALL_WORDS, _, place, int(number), list(args), dict(words)]:
+            put(ref, FarCaller(line, number, ref, (with_keywords, calls[place], args, _checked(words))))
+        case [Say.INFO, _, message]:
+            put(ref, (deliver_info, message))
+        case [Say.ASK, _, int(number), message]:
+            put(ref, FarCaller(line, number, ref, (deliver_request, message)))
+        case [Say.STOP, _, Reason() as reason]:
+            _stop(ref, reason)
+        case [Say.EXIT, _, sender, Reason() as reason]:
+            known = sender_of(sender)
+            exit_signal(ref, known, reason, is_own=known is ref)
+        case [Say.KILL, _]:
+            kill(ref)
+        case _:
+            return False
+    return True
+
+
+def _checked(words: dict[Any, Any]) -> dict[str, Any]:
+    if not all(type(word) is str for word in words):
+        raise TypeError(words)
+    return words
+
+
+def _stop(ref: Ref[Any], reason: Reason) -> None:
+    if ref.actor_class.stops_by_signal:
+        exit_signal(ref, ref, reason, is_own=True)
+    else:
+        put(ref, (deliver_stop, reason))

@@ -1,0 +1,125 @@
+"""What process children print: one thread reads it all and hands it to the log, line by line, with the actor's path."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+from collections import deque
+from contextlib import suppress
+
+from otpy.core.text import visible
+
+__all__ = ["Output"]
+
+LINE = 8_000
+"""Bytes of one line; a longer one is cut into several."""
+READ = 1 << 16
+
+log = logging.getLogger("otpy.child")
+
+
+class Output:
+    """The pipes behind the standard output and error of all children of one system."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._lock = threading.Lock()
+        self._open: dict[int, _Pipe] = {}
+        self._ended: deque[int] = deque()
+        self._poll: select.epoll | None = None
+        self._wake_fd = -1
+        self._thread: threading.Thread | None = None
+        self._is_closing = False
+
+    def add(self, fd: int, path: str) -> None:
+        """Read one more; it is this object's to close."""
+        os.set_blocking(fd, False)
+        with self._lock:
+            if self._poll is None:
+                self._poll = select.epoll()
+                self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+                self._poll.register(self._wake_fd, select.EPOLLIN)
+                self._thread = threading.Thread(target=self._run, name="otpy-child-output", daemon=True)
+                self._thread.start()
+            self._open[fd] = _Pipe(fd, path)
+            self._poll.register(fd, select.EPOLLIN)
+
+    def end(self, fd: int) -> None:
+        """A child has ended: what is in the pipe is read and no more, as others may have inherited its other end."""
+        self._ended.append(fd)
+        self._wake()
+
+    def close(self) -> None:
+        """Read the rest and end."""
+        self._is_closing = True
+        self._wake()
+        if self._thread is not None:
+            self._thread.join(1.0)
+
+    def _wake(self) -> None:
+        if self._wake_fd >= 0:
+            with suppress(OSError):
+                os.eventfd_write(self._wake_fd, 1)
+
+    def _run(self) -> None:
+        assert self._poll is not None  # noqa: S101 - made before the thread
+        while self._open or not self._is_closing:
+            for fd, _ in self._poll.poll():
+                if fd == self._wake_fd:
+                    self._end_ended()
+                elif fd in self._open and not self._open[fd].read():
+                    self._close(fd)
+            if self._is_closing:
+                self._ended.extend(self._open)
+                self._end_ended()
+        self._poll.close()
+        os.close(self._wake_fd)
+
+    def _end_ended(self) -> None:
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._wake_fd)
+        while self._ended:
+            fd = self._ended.popleft()
+            if fd in self._open:
+                self._open[fd].read()
+                self._close(fd)
+
+    def _close(self, fd: int) -> None:
+        assert self._poll is not None  # noqa: S101 - as above
+        pipe = self._open.pop(fd)
+        pipe.write_rest()
+        self._poll.unregister(fd)
+        os.close(fd)
+
+
+class _Pipe:
+    """One pipe, and the line that is not complete yet."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self._path = path
+        self._rest = b""
+
+    def read(self) -> bool:
+        """Log what is there, at most one read of it; False at the end."""
+        try:
+            data = os.read(self._fd, READ)
+        except BlockingIOError:
+            return True
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._write(line)
+        while len(self._rest) > LINE:
+            self._write(self._rest[:LINE])
+            self._rest = self._rest[LINE:]
+        return bool(data)
+
+    def write_rest(self) -> None:
+        """Log a last line without an end."""
+        if self._rest:
+            self._write(self._rest)
+
+    def _write(self, line: bytes) -> None:
+        log.info("%s: %s", self._path, visible(line.decode(errors="replace"), LINE))

@@ -1,0 +1,102 @@
+"""The port actor: what stands in the parent's tree for a child that runs in a process of its own.
+
+What users send goes over the pipe from their own threads. The port itself has turns only for births and deaths.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from otpy.core.decision import Fail, Ignore
+from otpy.core.reason import Exited, Reason
+from otpy.errors import SpecError
+from otpy.places.process.far import FarBox, FarHome, stand_in
+from otpy.places.process.line import Say
+from otpy.places.process.ports import Child, ports_of
+from otpy.runtime.actor import Actor
+from otpy.runtime.birth import PENDING, conclude, fail_start, started
+from otpy.runtime.death import end
+
+if TYPE_CHECKING:
+    from otpy.core.spec import ChildSpec
+    from otpy.runtime.home import Home
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["Port", "home_of", "port_for"]
+
+
+class Port(Actor):
+    """Stands for a process child; subclasses are made by `stand_in`, with the requests of the class inside."""
+
+    trap_exit = True
+    place: ClassVar[str] = "process"
+    inside: ClassVar[type[Actor]]
+
+    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
+        """Have a process started and `init` run in it; done when that says so."""
+        ref = self.ref
+        child = Child(ref, self._on_born, self._on_end)
+        ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
+        ports_of(ref.system).start(child)
+        parent = None if ref.parent is None else ref.parent.path
+        child.line.say(Say.PREPARE, ref.path, parent, *_surroundings(self.inside, args))
+        child.line.say(Say.START, self.inside, list(args), kwargs)
+        box = ref.mailbox
+        assert isinstance(box, FarBox)  # noqa: S101 - made with its home
+        box.open(child.line)
+        return PENDING
+
+    def terminate(self, reason: Reason) -> None:
+        """Nothing to do here: `terminate` runs inside."""
+
+    def _on_born(self, own: Ref[Any], kind: int, reason: Reason | None) -> None:
+        """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
+        match kind:
+            case 0:
+                started(own, None)
+            case 1:
+                conclude(own, Ignore())
+            case 3:
+                conclude(own, Fail(reason or Exited(0)))
+            case _:
+                fail_start(own, reason or Exited(0))
+
+    def _on_end(self, own: Ref[Any], reason: Reason) -> None:
+        """The process has ended, and all of its group."""
+        if own.is_starting():
+            fail_start(own, reason)
+        else:
+            own.current = None  # it is in no message here; what was being handled inside is not known
+            end(own, reason)
+
+
+def _surroundings(cls: type[Actor], args: tuple[Any, ...]) -> tuple[object, ...]:
+    """Where the child finds the same code: the path, the arguments and, if need be, the main module."""
+    main: Any = sys.modules.get("__main__")
+    is_main = cls.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in args)
+    name = getattr(getattr(main, "__spec__", None), "name", None) if is_main else None
+    path = getattr(main, "__file__", None) if is_main and name is None else None
+    return list(sys.path), list(sys.argv), str(Path.cwd()), name, path
+
+
+def home_of(system: System, ref: Ref[Any]) -> Home:
+    """The home of a port; called where its ref is made. Raises SpecError."""
+    if not issubclass(ref.actor_class, Port):
+        return system.pool  # a seeded run has one order of turns for all
+    ref.mailbox = FarBox(ref, ref.actor_class.inside, 0)
+    return FarHome(system)
+
+
+def port_for(system: System, cls: type[Actor], spec: ChildSpec) -> type[Actor]:
+    """The port class for what is to run in a process. Raises SpecError."""
+    if system.pool.is_seeded:
+        return cls
+    if cls.is_supervisor:
+        raise SpecError(cls.__name__, "a supervisor cannot be a process child yet: put its children there")
+    if spec.options.max_queue is not None:
+        raise SpecError(spec.id, "max_queue with place='process' is not there yet: leave one of them out")
+    made: type[Actor] = stand_in(Port, cls)
+    return made

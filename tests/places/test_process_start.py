@@ -1,0 +1,127 @@
+"""The place `process`: starting, init, its failures, and what it takes along."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+import otpy
+from otpy.core.reason import TimedOut
+from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError
+from support.far import Far, Near, Odd, greet
+
+
+def far(*args: Any, **kwargs: Any) -> otpy.ChildSpec:
+    return otpy.child(Far, *args, **kwargs).opts(place="process")
+
+
+def test_it_runs_in_a_process_of_its_own(farm: otpy.System) -> None:
+    ref = farm.start(far())
+    pid, _, group = ref.call(Far.where)
+    assert pid != os.getpid()
+    assert group == pid
+
+
+def test_a_class_may_say_that_it_wants_a_process(farm: otpy.System) -> None:
+    ref = farm.start(Own)
+    assert ref.call(Own.where)[0] != os.getpid()
+
+
+class Own(Far):
+    place = "process"
+
+
+def test_arguments_of_init_arrive_as_they_were(farm: otpy.System) -> None:
+    args = (1, "two", b"3", (4, [5, {6}]), {7: None}, frozenset({8}), 1 << 80, 0.5, True)
+    ref = farm.start(far(*args, word=Odd(9).value))
+    assert ref.call(Far.given) == (args, {"word": 9})
+
+
+def test_it_is_seen_in_the_tree_with_its_place_and_process(farm: otpy.System) -> None:
+    ref = farm.start(far())
+    record = farm.record(ref.path)
+    assert (record.place, record.kind, record.status) == ("process", "Far", "idle")
+    assert record.waiting == f"process {ref.call(Far.where)[0]}"
+
+
+def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:
+    ref = farm.start(far().opts(id="one"))
+    assert ref.call(Far.path) == ref.path == "t/one"
+
+
+def test_a_crash_in_init_fails_the_start_with_the_place_where_it_happened(farm: otpy.System) -> None:
+    with pytest.raises(StartError, match="bad luck") as caught:
+        farm.start(far(how="crash"))
+    assert isinstance(caught.value.reason, otpy.Crashed)
+    assert caught.value.reason.frames[-1].function == "init"
+    assert farm.alive == 0
+
+
+@pytest.mark.parametrize(("how", "reason"), [("stop", otpy.Exit("no")), ("fail", otpy.Exit("not now"))])
+def test_an_init_that_refuses_fails_the_start(farm: otpy.System, how: str, reason: otpy.Reason) -> None:
+    with pytest.raises(StartError) as caught:
+        farm.start(far(how=how))
+    assert caught.value.reason == reason
+
+
+def test_an_init_may_ignore(farm: otpy.System) -> None:
+    with pytest.raises(IgnoredError):
+        farm.start(far(how="ignore"))
+
+
+@pytest.mark.report("D124", "ray-project/ray#6612")
+def test_a_process_that_ends_in_init_fails_the_start_with_its_exit_code(farm: otpy.System) -> None:
+    with pytest.raises(StartError) as caught:
+        farm.start(far(how="exit"))
+    assert caught.value.reason == otpy.Exited(4)
+
+
+def test_an_init_that_takes_too_long_is_killed(farm: otpy.System) -> None:
+    with pytest.raises(StartTimeoutError) as caught:
+        farm.start(far(how="hang").opts(start_timeout=0.2))
+    assert caught.value.reason == TimedOut()
+
+
+def test_arguments_that_cannot_be_carried_fail_the_start(farm: otpy.System) -> None:
+    with pytest.raises(StartError, match="cannot be carried"):
+        farm.start(far(lambda: None))
+
+
+def test_arguments_that_cannot_be_loaded_fail_the_start(farm: otpy.System) -> None:
+    with pytest.raises(StartError, match="not here"):
+        farm.start(far(Odd(1, bad=True)))
+
+
+def test_a_class_that_cannot_be_imported_fails_the_start(farm: otpy.System) -> None:
+    class Local(otpy.GenServer):
+        place = "process"
+
+    with pytest.raises(StartError, match="Local"):
+        farm.start(Local)
+
+
+def test_a_supervisor_is_refused(farm: otpy.System) -> None:
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return []
+
+    with pytest.raises(SpecError, match="supervisor"):
+        farm.start(otpy.child(Tree).opts(place="process"))
+    assert farm.alive == 0
+
+
+def test_a_bounded_mailbox_is_refused(farm: otpy.System) -> None:
+    with pytest.raises(SpecError, match="max_queue"):
+        farm.start(far().opts(max_queue=3))
+    assert farm.alive == 0
+
+
+def test_a_function_runs_in_a_process_and_ends(farm: otpy.System) -> None:
+    near = farm.start(Near)
+    ref = farm.start(otpy.child(greet, near).opts(place="process"))
+    assert ref.monitor().wait().reason in (otpy.Normal(), otpy.NoProc())
+    ((word, pid),) = near.call(Near.read)
+    assert word == "pid"
+    assert pid != os.getpid()
