@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from asyncio.tasks import _enter_task, _leave_task  # public: docs.python.org/3/library/asyncio-extending.html
 from collections import deque
 from contextlib import suppress
 from threading import get_ident
@@ -30,6 +31,10 @@ SPARE_WORKERS = 256
 """Tasks kept for the next time many handlers are suspended at once."""
 
 
+MAX_DEPTH = 16
+"""Workers that may lend each other one step: a long chain of calls must not exhaust the interpreter's stack."""
+
+
 class LoopHome:
     """Gives turns to all loop actors of a system, in the tasks of its `LoopWorker`s.
 
@@ -51,6 +56,7 @@ class LoopHome:
         self.workers: set[LoopWorker] = set()
         self.suspended: set[LoopWorker] = set()
         self._idle: list[LoopWorker] = []
+        self._depth = 0  # how many workers lend each other one task's step just now
         self._posts: list[None] = []  # what other threads have told the loop, and it has not heard yet
         self._has_thread = False
         self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
@@ -118,6 +124,21 @@ class LoopHome:
         self.free.append(True)
         if self.queue:
             self.engage()
+
+    def lend(self, lender: LoopWorker) -> None:
+        """Have a resting worker go on in the step of another one's task, whose handler has suspended."""
+        if not self._idle or self._depth >= MAX_DEPTH:
+            return
+        worker = self._idle.pop()
+        self._depth += 1
+        _leave_task(self.loop, lender.task)
+        _enter_task(self.loop, worker.task)
+        try:
+            worker.run_lent()
+        finally:
+            _leave_task(self.loop, worker.task)
+            _enter_task(self.loop, lender.task)
+            self._depth -= 1
 
     def keep(self, worker: LoopWorker) -> bool:
         """Note that a worker rests; False when there are enough, and it may end."""

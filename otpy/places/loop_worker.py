@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextvars import Context, ContextVar
 from types import CoroutineType, coroutine
@@ -16,7 +17,6 @@ from otpy.runtime.seat import Seat
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Generator
     from types import FrameType
 
@@ -98,13 +98,27 @@ class TaskSeat(Seat):
         self.waiting = False
 
 
+class _Parking(asyncio.Future[None]):
+    """What a worker's task waits for while the worker rests, or while it waits for something unknown to the task."""
+
+    bridged: asyncio.Future[Any] | None = None
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Cancel what the worker really waits for, as its task would."""
+        return super().cancel(msg) if self.bridged is None else self.bridged.cancel(msg)
+
+
 class LoopWorker(TaskSeat):
     """One task. It is also the edge of a handler that awaits something which otpy does not know.
+
+    A handler that suspends lends its task's step to a worker that rests, whose own task then need not be woken; mostly
+    its call has been answered afterwards, and it goes on at once. Tasks are told apart as asyncio wants it of foreign
+    ones (https://docs.python.org/3/library/asyncio-extending.html): `current_task` is right in each.
 
     All but `interrupt` runs on the loop's thread.
     """
 
-    __slots__ = ("_parking", "_told", "home", "is_suspended", "stepper", "task")
+    __slots__ = ("_parking", "_told", "_work", "home", "is_lent", "is_suspended", "stepper", "task")
 
     target = None
     word = "await"
@@ -118,15 +132,42 @@ class LoopWorker(TaskSeat):
         self.is_suspended = False
         self.stepper = _stepper()
         self._told: Reason | None = None
-        self._parking: asyncio.Future[None] | None = None
+        self.is_lent = False
+        self._parking = _Parking(loop=home.loop)
+        self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
         self.task = home.loop.create_task(self._live(), name="otpy-worker", context=Context())
 
     def wake(self) -> None:
-        """Go on with the queue."""
-        parking = self._parking
-        if parking is not None and not parking.done():
-            parking.set_result(None)
+        """Have its task go on."""
+        if not self._parking.done():
+            self._parking.set_result(None)
+
+    def run_lent(self) -> None:
+        """Go on in the step of another worker's task."""
+        self.is_lent = True
+        try:
+            out = self._work.send(None)
+        except StopIteration:  # it is not needed any more
+            self.wake()
+            return
+        finally:
+            self.is_lent = False
+        if out is self._parking:
+            return
+        # A handler is suspended; its task waits elsewhere, and has to be sent on when that is over.
+        if out is None:
+            self.home.loop.call_soon(self.wake)
+        elif out is self.task:
+            self._parking.set_exception(RuntimeError(f"Task cannot await on itself: {out!r}"))  # as asyncio says it
+        else:
+            out._asyncio_future_blocking = False  # noqa: SLF001 - asyncio's sign between a future and its task
+            self._parking.bridged = out
+            out.add_done_callback(self._cross)
+
+    def _cross(self, _: object) -> None:
+        self._parking.bridged = None
+        self.wake()
 
     def interrupt(self, reason: Reason) -> None:  # noqa: ARG002 - it looks itself
         """The actor whose handler is suspended was told to die; from any thread."""
@@ -138,12 +179,12 @@ class LoopWorker(TaskSeat):
 
     async def _live(self) -> None:
         try:
-            await self._work()
+            await self._work
         finally:
             self.home.workers.discard(self)
 
     @coroutine
-    def _work(self) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912 - the hot loop, and one story
+    def _run(self) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912, PLR0915 - the hot loop, and one story
         home = self.home
         queue, free, seat = home.queue, home.free, home.seat
         send = self.stepper.send
@@ -182,7 +223,11 @@ class LoopWorker(TaskSeat):
                 left -= 1
                 if not left:
                     left = TURNS
+                    if self.is_lent:
+                        break
                     yield None
+            if self.is_lent:
+                has_token = False  # it is the lender's, who puts it back
             if self._is_spoilt():
                 if has_token:
                     home.put_back()
@@ -195,18 +240,23 @@ class LoopWorker(TaskSeat):
                 home.notice_idle()
             if not home.keep(self):
                 return
-            self._parking = home.loop.create_future()
-            yield from self._parking
+            if self._parking.done():
+                self._parking = _Parking(loop=home.loop)
+            self._parking._asyncio_future_blocking = True  # noqa: SLF001 - as `await` does
+            yield self._parking
 
     @coroutine
-    def _suspended(self, context: Context, out: Any) -> Generator[Any, Any, bool]:
+    def _suspended(  # noqa: C901, PLR0912, PLR0915 - hot as well
+        self, context: Context, out: Any
+    ) -> Generator[Any, Any, bool]:
         """Stay with an actor until its turn is over, while others go on; whether the token could be had again then."""
         home, ref, stepper = self.home, self.ref, self.stepper
         assert ref is not None  # noqa: S101 - it runs one
-        send, run, seat = stepper.send, context.run, home.seat
+        send, run, seat, queue, free = stepper.send, context.run, home.seat, home.queue, home.free
         watchers = home.system.pool.idle_watchers
+        has_token = True
+        at_once = 0
         home.suspended.add(self)
-        home.put_back()
         while out is not DONE:
             if ref.waiting is None:
                 ref.waiting = self
@@ -215,16 +265,29 @@ class LoopWorker(TaskSeat):
                 self.since = home.system.clock.now()
             if ref.alert:  # published, then looked: who has an order for it notes it, then looks for who waits
                 self._heed()
+            step, value = send, None
+            if has_token:
+                if queue:
+                    home.lend(self)
+                if not self.is_lent:
+                    free.append(True)
+                    if queue:
+                        home.engage()
             if watchers and self.waiting:
                 home.notice_idle()
-            step, value = send, None
-            try:
-                value = yield out
-            except GeneratorExit:
-                stepper.close()
-                raise
-            except BaseException as error:
-                step, value = stepper.throw, error
+            if at_once < TURNS and out is not None and out.done() and self._told is None:
+                at_once += 1
+                out._asyncio_future_blocking = False  # noqa: SLF001 - as above
+            else:
+                at_once = 0
+                try:
+                    value = yield out
+                except GeneratorExit:
+                    stepper.close()
+                    raise
+                except BaseException as error:
+                    step, value = stepper.throw, error
+            has_token = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
             home.steps += 1
             if ref.waiting is self:
@@ -239,7 +302,7 @@ class LoopWorker(TaskSeat):
         self._told = None
         self.since = 0.0
         home.suspended.discard(self)
-        return _take(home.free)
+        return has_token
 
     def _heed(self) -> None:
         """Cancel the handler once for each order to die."""
