@@ -27,21 +27,23 @@ from otpy.core.text import exception_line
 from otpy.errors import IgnoredError, StartError, UncarriableError
 from otpy.events import ActorCrashed
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
-from otpy.places.process.far import FarBox, FarHome, receive, stand_in
+from otpy.places.process.far import FarBox, FarCaller, FarHome, own_requests, receive, stand_in
+from otpy.places.process.inner import MainHome
 from otpy.places.process.line import Line, Say
-from otpy.places.thread import ThreadHome
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
 from otpy.runtime.death import finish
 from otpy.runtime.links import Monitor, watch
+from otpy.runtime.mailbox import put
 from otpy.runtime.named import NamedRef
 from otpy.runtime.ref import Ref
-from otpy.runtime.seat import Slot, here, take_lock
+from otpy.runtime.seat import Slot, here
 from otpy.runtime.spawn import new_ref
 from otpy.runtime.system import System
 
 __all__ = ["main"]
 
+CALL, CAST = Say.CALL, Say.CAST
 LEAVE = 1.0
 """Seconds in which what the actor has left behind is stopped."""
 
@@ -80,25 +82,6 @@ class FarRef(Ref[Any]):
         return self.reason is None
 
 
-class MainHome(ThreadHome):
-    """The home of the child's actor: the main thread of the process."""
-
-    def __init__(self, system: System, ref: Ref[Any]) -> None:
-        """Wait for the first turn."""
-        super().__init__(system, ref)
-        self._go = take_lock()
-
-    def _start(self) -> bool:
-        self._has_thread = True
-        self._go.release()
-        return True
-
-    def serve(self) -> None:
-        """Run the actor's turns, in the main thread, until it has ended."""
-        self._go.acquire()
-        self._run()
-
-
 class Names(dict[str, Any]):
     """The names of this process, then those of its parent."""
 
@@ -109,14 +92,14 @@ class Names(dict[str, Any]):
     def get(self, name: Any, default: Any = None) -> Any:
         """Who holds the name now."""
         found = super().get(name, default)
-        return found if found is not None or threading.get_ident() == self._inside.reader else self._inside.ask(name)
+        return found if found is not None or self._inside.is_hearing() else self._inside.ask(name)
 
 
 class Inside:
     """What the child knows of its parent's process."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self.line = Line(sock, Encoder(self._known, pickles=False), None)
+        self.line = Line(sock, Encoder(self._known, pickles=False))
         self.decoder = Decoder(self._ref_of, pickles=True)
         self.reader = threading.get_ident()
         self.refs: dict[int, FarRef] = {}
@@ -124,6 +107,10 @@ class Inside:
         self.root: Any = None
         self.parent: FarRef | None = None
         self.home: Any = None
+
+    def is_hearing(self) -> bool:
+        """Whether this very thread is in the middle of a message from the pipe, and so can wait for no other."""
+        return self.reader == threading.get_ident()
 
     def ask(self, name: str) -> Ref[Any] | None:
         """Who holds a name on the other side."""
@@ -134,23 +121,27 @@ class Inside:
     def read_until_started(self) -> None:
         """Hear the first messages, in the main thread: what to run."""
         while self.root is None:
-            self._read()
+            self.read()
 
     def read(self) -> None:
-        """Hear all others, in a thread of its own."""
+        """Hear what has come; waits when nothing has."""
         self.reader = threading.get_ident()
-        while True:
-            self._read()
-
-    def _read(self) -> None:
         data = self.line.socket.recv(1 << 18)
         if not data:
             os.killpg(0, signal.SIGKILL)  # the parent has gone, and whatever this child has started goes, too
+        root = self.root
+        calls, casts = ((), ()) if root is None else own_requests(root.actor_class)
         for frame, failure in self.decoder.feed(data):
-            if failure is not None:
+            say = frame[0] if failure is None and root is not None else 0
+            if say == CAST:  # as `receive`, for the many
+                put(root, (casts[frame[2]], *frame[3:]))
+            elif say == CALL:
+                put(root, FarCaller(self.line, frame[3], root, (calls[frame[2]], *frame[4:])))
+            elif failure is not None:
                 self._drop(frame, failure)
             else:
                 self._hear(frame)
+        self.reader = 0
 
     def _drop(self, frame: list[Any], failure: Exception) -> None:
         """A message in which something cannot be loaded here."""
@@ -196,7 +187,7 @@ class Inside:
         root = system.root = new_ref(system, cls, spec, ident, self.parent)
         if self.parent is None:
             system.tops[ident] = root
-        self.home = MainHome(system, root)
+        self.home = MainHome(system, root, self)
         root.home = self.home
         watch(_RootEnd(root, self))
         begin(root, args, kwargs, self._born)
@@ -293,7 +284,6 @@ def main(line: int) -> None:
     gc.enable()
     inside = Inside(sock)
     inside.read_until_started()
-    threading.Thread(target=inside.read, name="otpy-pipe", daemon=True).start()
     inside.home.serve()
     inside.system.stop(timeout=LEAVE)
     with suppress(BaseException):

@@ -28,6 +28,8 @@ __all__ = ["MAX_FRAME", "Decoder", "Encoder", "GarbageError", "error_of", "error
 HEADER = struct.Struct(">I")
 """Before each message: its length in bytes."""
 
+PREFIX = HEADER.pack
+
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes of one message; what is larger belongs into a file or shared memory."""
 
@@ -54,21 +56,27 @@ class Encoder:
         self._ref = ref
         self._pickles = pickles
 
-    def frame(self, parts: list[Any]) -> bytes:
-        """One message, with its length. Raises UncarriableError."""
-        data = self.encode(parts)
-        return HEADER.pack(len(data)) + data
+    def packer(self) -> msgpack.Packer:
+        """What encodes one message after the other, for one thread at a time."""
+        return msgpack.Packer(default=self._odd, strict_types=True, unicode_errors="surrogatepass")
 
-    def encode(self, value: object) -> bytes:
+    def frame(self, parts: list[Any], packer: msgpack.Packer | None = None) -> bytes:
+        """One message, with its length. Raises UncarriableError."""
+        data = self.encode(parts, packer)
+        return PREFIX(len(data)) + data
+
+    def encode(self, value: object, packer: msgpack.Packer | None = None) -> bytes:
         """One value. Raises UncarriableError."""
+        packer = packer or self.packer()
         try:
-            data: bytes = msgpack.packb(value, default=self._odd, strict_types=True, unicode_errors="surrogatepass")
-        except UncarriableError:
+            data: bytes = packer.pack(value)
+        except BaseException as error:
+            packer.reset()
+            if isinstance(error, RecursionError):
+                raise UncarriableError("it holds itself, or is nested too deep") from None
+            if isinstance(error, TypeError | ValueError | OverflowError) and not isinstance(error, UncarriableError):
+                raise UncarriableError(exception_line(error)) from None
             raise
-        except RecursionError:
-            raise UncarriableError("it holds itself, or is nested too deep") from None
-        except (TypeError, ValueError, OverflowError) as error:
-            raise UncarriableError(exception_line(error)) from None
         if len(data) > MAX_FRAME:
             raise UncarriableError(f"it has {len(data)} bytes, more than {MAX_FRAME}")
         return data

@@ -18,7 +18,7 @@ from otpy.places.process.codec import error_parts
 from otpy.places.process.line import Line, Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import deliver_exit, exit_signal, kill
-from otpy.runtime.mailbox import deliver_tick, put, rest_again
+from otpy.runtime.mailbox import deliver_tick, put
 from otpy.runtime.message import describe, with_keywords
 from otpy.runtime.ref import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.seat import Seat
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["FarBox", "FarCaller", "FarHome", "receive", "stand_in"]
+__all__ = ["FarBox", "FarCaller", "FarHome", "own_requests", "receive", "stand_in"]
 
 
 @cache
@@ -84,6 +84,7 @@ class FarBox(deque["Message"]):
         super().__init__()
         self._ref = ref
         self._requests = requests_of(inside)[2]
+        self._casts = {function: place for function, (say, place) in self._requests.items() if say == Say.CAST}
         self._number = number
         self._line: Line | None = None
         self._lock = threading.RLock()
@@ -98,8 +99,15 @@ class FarBox(deque["Message"]):
     def append(self, message: Message) -> None:
         """Send a message. Raises UncarriableError, in its sender."""
         line = self._line
-        if line is not None and not self._ref.is_suspended():
-            self._send(line, message)
+        more = self._ref.more
+        if line is not None and (more is None or not more.suspended):
+            if message.__class__ is tuple and message[0] in self._casts:  # written out, for the many
+                try:
+                    line.send([Say.CAST, self._number, self._casts[message[0]], *message[1:]], may_wait=True)
+                except UncarriableError as error:
+                    raise self._refusal(message, error) from None
+            else:
+                self._send(line, message)
             return
         with self._lock:
             if self._line is None or self._ref.is_suspended():
@@ -125,21 +133,23 @@ class FarBox(deque["Message"]):
 
     def _send(self, line: Line, message: Message) -> None:
         if isinstance(message, tuple):
-            line.send(self._encode(line, message, 0))
+            self._say(line, message, 0)
             return
         number = line.expect(message)
         try:
-            line.send(self._encode(line, message.message, number))
+            self._say(line, message.message, number)
         except BaseException:
             line.waiting.pop(number, None)
             raise
 
-    def _encode(self, line: Line, message: tuple[Any, ...], number: int) -> bytes:
+    def _say(self, line: Line, message: tuple[Any, ...], number: int) -> None:
         try:
-            return line.encoder.frame(self._frame(message, number))
+            line.send(self._frame(message, number), may_wait=not number)
         except UncarriableError as error:
-            text = f"{describe(message, self._ref.system.show)} to {self._ref.path}: {error.problem}"
-            raise UncarriableError(text) from None
+            raise self._refusal(message, error) from None
+
+    def _refusal(self, message: tuple[Any, ...], error: UncarriableError) -> UncarriableError:
+        return UncarriableError(f"{describe(message, self._ref.system.show)} to {self._ref.path}: {error.problem}")
 
     def _frame(self, message: tuple[Any, ...], number: int) -> list[Any]:
         function = message[0]
@@ -171,6 +181,10 @@ class FarBox(deque["Message"]):
         raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
 
 
+HELD: Any = deque.__len__
+"""How many messages wait here for a turn."""
+
+
 class FarHome:
     """The home of an actor whose code runs elsewhere: messages need no turn here, births and deaths do."""
 
@@ -185,13 +199,17 @@ class FarHome:
 
     def append(self, ref: Ref[Any]) -> None:
         """Take an actor that was put to work; `tok` is ours, as the runtime's `ready` has it."""
-        if ref.alert or ref.reason is not None or ref.mailbox:
-            self._pool.queue.append(ref)
-            if self._pool.free:
-                self._pool.engage()
-            return
-        ref.tok.append(True)
-        rest_again(ref)
+        if not (ref.alert or ref.reason is not None or HELD(ref.mailbox)):
+            ref.tok.append(True)
+            if not (ref.alert or HELD(ref.mailbox)):  # put back, then looked, as in the runtime's `rest`
+                return
+            try:
+                ref.tok.pop()
+            except IndexError:
+                return
+        self._pool.queue.append(ref)
+        if self._pool.free:
+            self._pool.engage()
 
     def popleft(self) -> Any:
         """Nobody takes turns from here."""
@@ -255,7 +273,7 @@ _LOCK = threading.Lock()
 
 
 @cache
-def _own_requests(cls: type[Actor]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def own_requests(cls: type[Actor]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The functions behind the calls and casts of a class, in the order both ends know."""
     return tuple([own for (own,) in cls.otpy_calls.values()]), tuple([own for (own,) in cls.otpy_casts.values()])
 
@@ -267,7 +285,7 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
         LookupError: the actor has no such request, or the sender is a stranger.
         TypeError: a part of it is of the wrong kind.
     """
-    calls, casts = _own_requests(ref.actor_class)
+    calls, casts = own_requests(ref.actor_class)
     match frame:
         case [Say.CAST, _, place, *args]:
             put(ref, (casts[place], *args))

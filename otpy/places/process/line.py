@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from otpy.runtime.seat import Slot
 
 __all__ = ["Line", "Say"]
+
+
+TOGETHER = 1 << 15
+"""Bytes that are written together at most, unless the pipe is full."""
+APART = 0.0005
+"""Seconds after which a message is no longer one of many that come at once."""
+NOW = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
 
 class Say:
@@ -41,63 +49,97 @@ class Say:
 class Line:
     """Sends messages, in the order of the calls, from any thread, and never blocks the parent."""
 
-    def __init__(self, sock: socket.socket, encoder: Encoder, on_backlog: Callable[[], None] | None) -> None:
-        """Own the socket; without `on_backlog` a full pipe makes the sender wait."""
+    def __init__(
+        self,
+        sock: socket.socket,
+        encoder: Encoder,
+        *,
+        on_full: Callable[[], None] | None = None,
+        on_rest: Callable[[], None] | None = None,
+    ) -> None:
+        """Own the socket.
+
+        `on_full` says that `flush` is to be called when the pipe has room, `on_rest` that it is to be called soon.
+        Without them it is a child's end: there each message is written by its sender, who waits while the pipe is full.
+        """
         self.socket = sock
         self.encoder = encoder
         self.waiting: dict[int, Slot] = {}  # who waits for which answer
         self.numbers = itertools.count(1)
-        self.is_parent = on_backlog is not None
-        self._on_backlog = on_backlog
+        self.is_parent = on_full is not None
+        self.on_wait: Callable[[], object] = _nothing
+        self._on_full = on_full or _nothing
+        self._on_rest = on_rest or _nothing
         self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send
         self._backlog = bytearray()
+        self._is_full = False
+        self._wrote_at = 0.0
+        self._packer = encoder.packer()
+        self._is_packing = False
 
     def say(self, *parts: object) -> None:
-        """Send one message. Raises UncarriableError."""
-        self.send(self.encoder.frame([*parts]))
+        """Send one message at once. Raises UncarriableError."""
+        self.send([*parts])
 
-    def send(self, data: bytes) -> None:
-        """Send what is encoded already; to a pipe that is closed it is lost, as its reader is about to notice."""
+    def send(self, parts: list[Any], *, may_wait: bool = False) -> None:
+        """Send one message; to a pipe that is closed it is lost, as its reader is about to notice.
+
+        Of those that `may_wait`, when many come at once, some go together: a system call costs more than all else.
+
+        Raises:
+            UncarriableError: it cannot be sent, and nothing was.
+        """
+        with self._lock:
+            if self._is_packing:  # a `__reduce__` or a `__del__` in the middle of it sends, too
+                data = self.encoder.frame(parts, self.encoder.packer())
+            else:
+                self._is_packing = True
+                try:
+                    data = self.encoder.frame(parts, self._packer)
+                finally:
+                    self._is_packing = False
+            if not self.is_parent:
+                self.socket.sendall(data)
+                return
+            backlog = self._backlog
+            is_first = not backlog
+            backlog += data
+            if self._is_full:
+                return
+            if may_wait and len(backlog) < TOGETHER and monotonic() - self._wrote_at < APART:
+                if is_first:
+                    self._on_rest()
+            else:
+                self._write()
+                self._wrote_at = monotonic()
+
+    def _write(self) -> None:
+        """Write what the pipe takes; called with the lock held."""
+        was_full = self._is_full
+        try:
+            sent = self.socket.send(self._backlog, NOW)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            sent = len(self._backlog)
+        del self._backlog[:sent]
+        self._is_full = bool(self._backlog)
+        if self._is_full and not was_full:
+            self._on_full()
+
+    def flush(self, when_done: Callable[[], None] | None = None) -> None:
+        """Write what the pipe takes of the rest; `when_done` is called when nothing is left, before any more is."""
         with self._lock:
             if self._backlog:
-                self._backlog += data
-                return
-            try:
-                if self._on_backlog is None:
-                    self.socket.sendall(data)
-                    return
-                sent = self.socket.send(data, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            except BlockingIOError:
-                sent = 0
-            except OSError:
-                return
-            if sent < len(data):
-                self._backlog += memoryview(data)[sent:]
-                if self._on_backlog is not None:
-                    self._on_backlog()
-
-    def flush(self) -> bool:
-        """Send what the pipe takes of the rest; whether nothing is left."""
-        with self._lock:
-            try:
-                sent = self.socket.send(self._backlog, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            except BlockingIOError:
-                return not self._backlog
-            except OSError:
-                self._backlog.clear()
-                return True
-            del self._backlog[:sent]
-            return not self._backlog
-
-    @property
-    def has_backlog(self) -> bool:
-        """Whether a part of what was said still waits here."""
-        return bool(self._backlog)
+                self._write()
+            if not self._backlog and when_done is not None:
+                when_done()
 
     def expect(self, slot: Slot) -> int:
         """Note who waits for an answer; returns its number."""
         number = next(self.numbers)
         self.waiting[number] = slot
+        self.on_wait()
         if number % 1_000 == 0:
             self._forget_late()
         return number
@@ -128,3 +170,7 @@ class Line:
         """Who waits for an answer of an actor that has ended."""
         ours = [number for number, slot in self.waiting.copy().items() if getattr(slot, "target", None) is ref]
         return [slot for number in ours if (slot := self.waiting.pop(number, None)) is not None]
+
+
+def _nothing() -> None:
+    """A child's end needs no help."""

@@ -39,6 +39,8 @@ GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
 """Seconds in which the rest of a message must follow its beginning."""
+SOON = 0.001
+"""Seconds a cast waits at most for others that go with it."""
 LAST = 2.0
 """Seconds the end of a system waits for the ends of its processes."""
 READ = 1 << 18
@@ -70,7 +72,7 @@ class Child:
         self.path = ref.path
         self.handed: dict[int, Ref[Any]] = {}
         self.decoder = Decoder(self._ref_of, pickles=False)
-        self.line = Line(own, Encoder(self._known, pickles=True), self._watch_writes)
+        self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
         self.ports: Ports | None = None
         self.output = -1
         self.told: Reason | None = None
@@ -216,6 +218,10 @@ class Child:
         if self.ports is not None:
             self.ports.watch_writes(self)
 
+    def _flush_soon(self) -> None:
+        if self.ports is not None:
+            self.ports.flush_soon(self)
+
     def has_ended(self, status: int) -> None:
         """Nothing of its process group is left; in the thread of `Ports`."""
         self.read_rest()
@@ -279,6 +285,9 @@ class Ports:
         self._writers: dict[int, Child] = {}
         self._due: list[tuple[float, Callable[[], None]]] = []
         self._numbers = 0
+        self._soon: dict[Child, None] = {}
+        self._soon_at = 0.0
+        self._is_soon = False
         self._helper: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._poll: select.epoll | None = None
@@ -388,9 +397,16 @@ class Ports:
         """A pipe is full: go on when it has room again."""
         fd = child.line.socket.fileno()
         with self._lock:
-            if fd in self._handlers and self._poll is not None:
+            if fd in self._handlers and fd not in self._writers and self._poll is not None:
                 self._writers[fd] = child
                 self._poll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
+
+    def flush_soon(self, child: Child) -> None:
+        """Write what it was sent, unless that is done by who sends more."""
+        self._soon[child] = None
+        if not self._is_soon:  # added, then looked; the thread says that it is about to look, then looks
+            self._is_soon = True
+            self._wake()
 
     def later(self, seconds: float, what: Callable[[], None]) -> None:
         """Do something after so many seconds; called in this thread."""
@@ -408,6 +424,8 @@ class Ports:
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
+            if self._is_soon:
+                self._flush_when_due()
             if self._due:
                 self._do_due()
         self._end()
@@ -417,7 +435,19 @@ class Ports:
             return False
         return not self._children or time.monotonic() > self._closing
 
+    def _flush_when_due(self) -> None:
+        now = time.monotonic()
+        if not self._soon_at:
+            self._soon_at = now + SOON
+        elif now >= self._soon_at:
+            self._soon_at = 0.0
+            self._is_soon = False
+            while self._soon:
+                self._soon.popitem()[0].line.flush()
+
     def _patience(self) -> float | None:
+        if self._soon_at:
+            return SOON
         moments = [moment for moment, _ in self._due]
         if self._closing is not None:
             moments.append(self._closing)
@@ -431,11 +461,15 @@ class Ports:
             what()
 
     def _write(self, fd: int) -> None:
-        with self._lock:
-            child = self._writers.get(fd)
-            if child is not None and child.line.flush() and self._poll is not None:
-                del self._writers[fd]
-                self._poll.modify(fd, select.EPOLLIN)
+        child = self._writers.get(fd)
+        if child is not None:
+            child.line.flush(lambda: self._stop_writing(fd))
+
+    def _stop_writing(self, fd: int) -> None:
+        with self._lock:  # always after the lock of a line, never before it
+            if self._writers.pop(fd, None) is not None and self._poll is not None:
+                with suppress(OSError):
+                    self._poll.modify(fd, select.EPOLLIN)
 
     def _wake(self) -> None:
         if self._wake_fd >= 0:
