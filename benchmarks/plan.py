@@ -298,4 +298,66 @@ def prices() -> list[Experiment]:
     return [Experiment(name=row.name, rows=(row,), sides=(OTPY,), rounds=(3, 1)) for row in (links, inspector, events)]
 
 
-PLAN = [*messages(), *starts(), *crowd(), *waiting(), million(), *prices()]
+def processes() -> list[Experiment]:
+    """What children in processes of their own cost; the floor is `multiprocessing` by itself."""
+    start = Row(
+        name="process_start_ms",
+        unit="ms",
+        what="start of a process child, init done; floor: a forkserver process that says hello over a pipe",
+        better="less",
+        aims=(at_most(1.3, FLOOR),),
+    )
+    warm = Row(
+        name="process_start_warm_ms",
+        unit="ms",
+        what="the same with all warm; otpy's helper forks at once, so there is no pool of children that wait",
+        better="less",
+        aims=(at_most(10),),
+    )
+    call = Row(
+        name="process_call",
+        unit="calls/s",
+        what="calls one after another to a process child; floor: an echo over a bare multiprocessing Pipe",
+        aims=(at_least(0.6, FLOOR),),
+    )
+    cast = Row(
+        name="process_cast",
+        unit="messages/s",
+        what="casts to a process child, until the last is handled; floor: multiprocessing Queue, one by one",
+        aims=(at_least(3, FLOOR),),
+    )
+    kill = Row(
+        name="process_kill_p99_ms",
+        unit="ms",
+        what="kill of a process child to its replacement's init done, 99th percentile",
+        better="less",
+        aims=(at_most(50),),
+    )
+    parallel = Row(
+        name="parallel",
+        unit="times",
+        what="work in pure Python on two process children ÷ on one",
+        aims=(Aim(factor=1.8),),
+    )
+    sizes: dict[str, int | float] = {"starts": 30}
+    few: dict[str, int | float] = {"starts": 10}
+    return [
+        Experiment(name="process_start", rows=(start,), sides=(OTPY, FLOOR), rounds=(3, 1), full=sizes, quick=few),
+        Experiment(name="process_start_warm", rows=(warm,), sides=(OTPY,), rounds=(3, 1), full=sizes, quick=few),
+        Experiment(name="process_call", rows=(call,), sides=(OTPY, FLOOR)),
+        Experiment(name="process_cast", rows=(cast,), sides=(OTPY, FLOOR)),
+        Experiment(
+            name="process_kill", rows=(kill,), sides=(OTPY,), rounds=(2, 1), full={"kills": 100}, quick={"kills": 30}
+        ),
+        Experiment(
+            name="parallel",
+            rows=(parallel,),
+            sides=(OTPY,),
+            rounds=(3, 1),
+            full={"rounds": 20_000_000},
+            quick={"rounds": 5_000_000},
+        ),
+    ]
+
+
+PLAN = [*messages(), *starts(), *crowd(), *waiting(), million(), *prices(), *processes()]
