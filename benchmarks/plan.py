@@ -303,14 +303,14 @@ def processes() -> list[Experiment]:
     start = Row(
         name="process_start_ms",
         unit="ms",
-        what="start of a process child, init done; floor: a forkserver process that says hello over a pipe",
+        what="starts of process children one right after the other, init done; floor: a forkserver process says hello",
         better="less",
         aims=(at_most(1.3, FLOOR),),
     )
     warm = Row(
         name="process_start_warm_ms",
         unit="ms",
-        what="the same with all warm; otpy's helper forks at once, so there is no pool of children that wait",
+        what="the same when a spare process is ready, as it is a moment after each start",
         better="less",
         aims=(at_most(10),),
     )
@@ -329,7 +329,7 @@ def processes() -> list[Experiment]:
     kill = Row(
         name="process_kill_p99_ms",
         unit="ms",
-        what="kill of a process child to its replacement's init done, 99th percentile",
+        what="kill of a process child to its replacement's init done, a spare process ready, 99th percentile",
         better="less",
         aims=(at_most(50),),
     )

@@ -143,7 +143,7 @@ def test_what_is_no_message_ends_it_and_nobody_else(farm: otpy.System, data: byt
 
 
 def test_half_a_message_ends_it(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("otpy.places.process.ports.HALF", 0.1)
+    monkeypatch.setattr("otpy.places.process.process.HALF", 0.1)
     ref = farm.start(far())
     with pytest.raises(CallExitError) as caught:
         ref.call(Far.write, b"\x00\x00\xff\xff\x93\x0a")
@@ -280,6 +280,7 @@ def test_a_helper_that_is_killed_takes_its_children_along_and_is_replaced(farm: 
 @pytest.mark.report("D136", "ChronoAIProject/fkst-substrate#53")
 def test_many_kills_leave_no_process_descriptor_or_thread(farm: otpy.System) -> None:
     first = farm.start(far())
+    farm.start(far()).stop()  # from the first start on one is kept ready
     helper = first.call(Far.where)[1]
     fds, threads = len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208 - as names
     for _ in range(5):
@@ -290,7 +291,9 @@ def test_many_kills_leave_no_process_descriptor_or_thread(farm: otpy.System) -> 
         assert all(ended(pidfd) for pidfd in pidfds)
     farm.start(far()).stop()  # the helper tells of one end after the other, so it has told of all of them
     with open(f"/proc/{helper}/task/{helper}/children") as children:  # noqa: PTH123 - a line of /proc
-        assert children.read().split() == [str(pid_of(first))]
+        left = children.read().split()
+    assert str(pid_of(first)) in left
+    assert len(left) <= 3  # one is kept ready for each module, this and that of the warm-up
     assert len(os.listdir("/proc/self/fd")) == fds  # noqa: PTH208 - as above
     assert threading.active_count() == threads
     first.stop()

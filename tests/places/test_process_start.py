@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import otpy
 from otpy.core.reason import TimedOut
 from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError
+from otpy.places.process.ports import ports_of
 from support.far import Far, Near, Odd, greet
 
 
@@ -49,6 +52,30 @@ def test_it_is_seen_in_the_tree_with_its_place_and_process(farm: otpy.System) ->
 def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:
     ref = farm.start(far().opts(id="one"))
     assert ref.call(Far.path) == ref.path == "t/one"
+
+
+def test_one_is_kept_ready_that_has_imported_the_module(farm: otpy.System) -> None:
+    farm.start(far()).call(Far.where)
+    ready = ports_of(farm)._spares[Far.__module__]
+    second = farm.start(far())
+    assert second.waiting is ready
+    assert second.call(Far.where)[0] == ready.pid
+
+
+def test_one_that_was_kept_ready_and_has_died_is_replaced(farm: otpy.System) -> None:
+    ref = farm.start(far())
+    ref.call(Far.where)
+    ready = ports_of(farm)._spares[Far.__module__]
+    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # its birth was told before this one's
+    pid = ready.pid
+    assert pid is not None
+    pidfd = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    select.select([pidfd], [], [], 5.0)
+    os.close(pidfd)
+    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # the helper has told of its end by now
+    assert ports_of(farm)._spares.get(Far.__module__) is not ready
+    assert farm.start(far()).call(Far.where)[0] != pid
 
 
 def test_a_crash_in_init_fails_the_start_with_the_place_where_it_happened(farm: otpy.System) -> None:

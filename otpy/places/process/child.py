@@ -165,7 +165,11 @@ class Inside:
                 ref = self.refs.pop(number, None)
                 if ref is not None:
                     finish(ref, reason)
-            case [Say.PREPARE, path, parent, *facts]:
+            case [Say.PRELOAD, module, facts]:
+                _prepare(*facts)
+                with suppress(Exception):  # whoever needs it will hear of it
+                    importlib.import_module(module)
+            case [Say.PREPARE, path, parent, facts]:
                 _prepare(*facts)
                 self._make_system(path, parent)
             case [Say.START, cls, args, kwargs]:
@@ -265,7 +269,7 @@ def _prepare(
     if folder is not None:
         with suppress(OSError):
             os.chdir(folder)
-    if main_name is None and main_path is None:
+    if (main_name is None and main_path is None) or "__mp_main__" in sys.modules:
         return
     # As multiprocessing does it: the program's main module is run under another name, so that it starts nothing.
     module = ModuleType("__mp_main__")

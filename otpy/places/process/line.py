@@ -44,6 +44,7 @@ class Say:
     ENDED = 15
     GONE = 16
     WHEREIS = 17
+    PRELOAD = 18
 
 
 class Line:

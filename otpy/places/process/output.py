@@ -46,6 +46,12 @@ class Output:
             self._open[fd] = _Pipe(fd, path)
             self._poll.register(fd, select.EPOLLIN)
 
+    def name(self, fd: int, path: str) -> None:
+        """Whose it is has become known."""
+        pipe = self._open.get(fd)
+        if pipe is not None:
+            pipe.path = path
+
     def end(self, fd: int) -> None:
         """A child has ended: what is in the pipe is read and no more, as others may have inherited its other end."""
         self._ended.append(fd)
@@ -99,7 +105,7 @@ class _Pipe:
 
     def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
-        self._path = path
+        self.path = path
         self._rest = b""
 
     def read(self) -> bool:
@@ -122,4 +128,4 @@ class _Pipe:
             self._write(self._rest)
 
     def _write(self, line: bytes) -> None:
-        log.info("%s: %s", self._path, visible(line.decode(errors="replace"), LINE))
+        log.info("%s: %s", self.path, visible(line.decode(errors="replace"), LINE))

@@ -14,7 +14,7 @@ from otpy.core.reason import Exited, Reason
 from otpy.errors import SpecError
 from otpy.places.process.far import FarBox, FarHome, stand_in
 from otpy.places.process.line import Say
-from otpy.places.process.ports import Child, ports_of
+from otpy.places.process.ports import ports_of
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started
 from otpy.runtime.death import end
@@ -38,11 +38,14 @@ class Port(Actor):
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Have a process started and `init` run in it; done when that says so."""
         ref = self.ref
-        child = Child(ref, self._on_born, self._on_end)
+        surroundings = _surroundings(self.inside, args)
+        home = (_module(self.inside, args), surroundings)
+        child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end)
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
-        ports_of(ref.system).start(child)
+        if ref.reason is not None:  # set, then looked; a death sets its reason, then interrupts who waits
+            child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
-        child.line.say(Say.PREPARE, ref.path, parent, *_surroundings(self.inside, args))
+        child.line.say(Say.PREPARE, ref.path, parent, surroundings)
         child.line.say(Say.START, self.inside, list(args), kwargs)
         box = ref.mailbox
         assert isinstance(box, FarBox)  # noqa: S101 - made with its home
@@ -71,6 +74,12 @@ class Port(Actor):
         else:
             own.current = None  # it is in no message here; what was being handled inside is not known
             end(own, reason)
+
+
+def _module(cls: type[Actor], args: tuple[Any, ...]) -> str:
+    """The module with the code to run: that of the class, or of the function that it is given."""
+    of_function = getattr(args[0], "__module__", None) if cls.stops_by_signal and args else None
+    return str(of_function or cls.__module__)
 
 
 def _surroundings(cls: type[Actor], args: tuple[Any, ...]) -> tuple[object, ...]:

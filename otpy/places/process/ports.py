@@ -15,254 +15,28 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import Exited, NoConnection, NoProc, Reason, Signalled
-from otpy.errors import MailboxFullError, NoProcError, SystemStoppedError
-from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
-from otpy.places.process.far import receive
+from otpy.core.reason import NoConnection, Reason
+from otpy.errors import SystemStoppedError
 from otpy.places.process.helper import ASK, TELL
-from otpy.places.process.line import Line, Say
+from otpy.places.process.line import Say
 from otpy.places.process.output import Output
-from otpy.runtime.links import Monitor, watch
-from otpy.runtime.mailbox import poke
-from otpy.runtime.named import NamedRef
-from otpy.runtime.ref import Ref
+from otpy.places.process.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["Child", "Ports", "ports_of"]
+__all__ = ["Ports", "ports_of"]
 
-GRACE = 1.0
-"""Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
-HALF = 5.0
-"""Seconds in which the rest of a message must follow its beginning."""
+SPARES = 4
+"""Modules for which a process is kept ready."""
 SOON = 0.001
 """Seconds a cast waits at most for others that go with it."""
 LAST = 2.0
 """Seconds the end of a system waits for the ends of its processes."""
-READ = 1 << 18
-"""Bytes read at once from one child, before the next one has its turn."""
-
-
-class Child:
-    """One process: its pipe, its pidfd, and what it has said of its end.
-
-    It also stands in the `waiting` of its port, where the runtime interrupts it when the port dies, whatever the cause.
-    """
-
-    deferred = True
-    target = None
-    claim = (True,)
-
-    def __init__(
-        self,
-        ref: Ref[Any],
-        on_born: Callable[[Ref[Any], int, Reason | None], None],
-        on_end: Callable[[Ref[Any], Reason], None],
-    ) -> None:
-        """Made in the port's turn; `Ports.start` gives it a process."""
-        self.ref = ref
-        self.number = 0
-        self.pid: int | None = None
-        self.pidfd: int | None = None
-        self.far, own = socket.socketpair()
-        self.path = ref.path
-        self.handed: dict[int, Ref[Any]] = {}
-        self.decoder = Decoder(self._ref_of, pickles=False)
-        self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
-        self.ports: Ports | None = None
-        self.output = -1
-        self.told: Reason | None = None
-        self.failed: tuple[int, Reason | None] | None = None
-        self.is_over = False
-        self._on_born = on_born
-        self._on_end = on_end
-        self._lock = threading.Lock()
-        self._is_doomed = False
-
-    @property
-    def word(self) -> str:
-        """What the inspector says of it."""
-        return f"process {self.pid or '(starting)'}"
-
-    def interrupt(self, _: object = None) -> None:
-        """End the process at once: its port is dead, or it has not kept to the rules."""
-        with self._lock:
-            self._is_doomed = True
-            if self.pidfd is not None:
-                with suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-
-    def is_born(self, pid: int, pidfd: int) -> None:
-        """The helper has started it."""
-        with self._lock:
-            self.pid, self.pidfd = pid, pidfd
-        if self._is_doomed:
-            self.interrupt()
-
-    def read(self) -> None:
-        """Hear what it says; in the thread of `Ports`."""
-        try:
-            data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._hang_up()
-            return
-        try:
-            for frame, _ in self.decoder.feed(data):
-                self._hear(frame)
-        except (GarbageError, LookupError, TypeError, ValueError) as error:
-            self.end_as(
-                NoConnection(
-                    f"it was killed, for {error}"
-                    if isinstance(error, GarbageError)
-                    else f"it was killed, for it sent what has no meaning ({type(error).__name__})"
-                )
-            )
-
-        if self.decoder.is_amid and self.ports is not None:
-            seen = self.decoder.seen
-            self.ports.later(HALF, lambda: self._miss_rest(seen))
-
-    def _miss_rest(self, seen: int) -> None:
-        if not self.is_over and self.decoder.seen == seen:
-            self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
-
-    def _hang_up(self) -> None:
-        assert self.ports is not None  # noqa: S101 - only read once it was started
-        self.ports.unwatch(self.line.socket)
-        self.ports.later(GRACE, self._is_late)
-
-    def _is_late(self) -> None:
-        if not self.is_over:
-            self.end_as(self.told or NoConnection("it closed its pipe and lived on, and was killed"))
-
-    def end_as(self, reason: Reason) -> None:
-        """End the process for this reason."""
-        self.told = self.told or reason
-        if self.ports is not None:
-            self.ports.unwatch(self.line.socket)
-        self.interrupt()
-
-    def _hear(self, frame: list[Any]) -> None:
-        match frame:
-            case [Say.REPLY, number, value]:
-                self.line.answer(number, value)
-            case [Say.FAIL, number, name, text, facts]:
-                self.line.refuse(number, error_of(name, text, facts))
-            case [Say.BORN, 0, None]:
-                poke(self.ref, lambda own: self._on_born(own, 0, None))
-            case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
-                self.failed = (kind, reason)
-                self._expect_end()
-            case [Say.ENDED, Reason() as reason]:
-                self.told = reason
-                self._expect_end()
-            case [Say.WHEREIS, int(number), str(name)]:
-                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
-            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
-                self._pass_on(to, frame)
-            case _:
-                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
-
-    def _expect_end(self) -> None:
-        assert self.ports is not None  # noqa: S101 - as above
-        self.ports.later(GRACE, self._is_late)
-
-    def _pass_on(self, to: int, frame: list[Any]) -> None:
-        target = self.handed.get(to)
-        if target is None:
-            self._nobody(frame)
-            return
-        with suppress(MailboxFullError):
-            if not receive(self.line, target, frame, self._sender):
-                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
-
-    def _nobody(self, frame: list[Any]) -> None:
-        """The actor has ended, and the child did not know yet."""
-        number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
-        if number is not None:
-            self.line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
-
-    def _sender(self, known: object) -> Ref[Any]:
-        return known if isinstance(known, Ref) else self.ref
-
-    def _known(self, value: object) -> object:
-        """A ref as the child is to know it; from now on it may send to that actor."""
-        if value is self.ref:
-            return [0, "", "", ""]
-        if isinstance(value, NamedRef):
-            return [-1, value.name, "", ""]
-        if not isinstance(value, Ref):
-            return None
-        if value.number not in self.handed:
-            self.handed[value.number] = value
-            watch(_Gone(value, self))
-        cls = getattr(value.actor_class, "inside", value.actor_class)
-        where = [cls.__module__, cls.__qualname__]
-        return [value.number, value.path, *(where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"])]
-
-    def _ref_of(self, known: Any) -> object:
-        number, name, *_ = known
-        if number == 0:
-            return self.ref
-        return NamedRef(self.ref.system, str(name)) if number < 0 else self.handed[number]
-
-    def _watch_writes(self) -> None:
-        if self.ports is not None:
-            self.ports.watch_writes(self)
-
-    def _flush_soon(self) -> None:
-        if self.ports is not None:
-            self.ports.flush_soon(self)
-
-    def has_ended(self, status: int) -> None:
-        """Nothing of its process group is left; in the thread of `Ports`."""
-        self.read_rest()
-        self.is_over = True
-        with self._lock:
-            if self.pidfd is not None:
-                os.close(self.pidfd)
-            self.pidfd = None
-        self.line.socket.close()
-        if self.ref.reason is not None:
-            return
-        if self.failed is not None:
-            kind, why = self.failed
-            poke(self.ref, lambda own: self._on_born(own, kind, why))
-            return
-        reason = self.told or (Signalled(-code) if (code := os.waitstatus_to_exitcode(status)) < 0 else Exited(code))
-        poke(self.ref, lambda own: self._on_end(own, reason))
-
-    def read_rest(self) -> None:
-        """Hear its last words."""
-        before = None
-        while self.told is None and before != self.decoder.seen and self.line.socket.fileno() >= 0:
-            before = self.decoder.seen
-            self.read()
-
-
-class _Gone(Monitor):
-    """Tells a child of the end of an actor whose ref it has."""
-
-    __slots__ = ("_child",)
-
-    def __init__(self, ref: Ref[Any], child: Child) -> None:
-        super().__init__(ref, ref, None)
-        self._child = child
-
-    def fire(self, reason: Reason) -> None:
-        ref = self.target_ref
-        assert ref is not None  # noqa: S101 - made with one
-        self._child.handed.pop(ref.number, None)
-        if not self._child.is_over:
-            self._child.line.say(Say.GONE, ref.number, reason)
 
 
 class Ports:
@@ -285,6 +59,7 @@ class Ports:
         self._writers: dict[int, Child] = {}
         self._due: list[tuple[float, Callable[[], None]]] = []
         self._numbers = 0
+        self._spares: dict[str, Child] = {}
         self._soon: dict[Child, None] = {}
         self._soon_at = 0.0
         self._is_soon = False
@@ -322,6 +97,9 @@ class Ports:
         with self._lock:
             self._closing = self._closing or time.monotonic() + LAST
             thread = self._thread
+            spares = list(self._spares.values())
+        for spare in spares:
+            spare.interrupt()
         if thread is None:
             self._system.threads.discard(self)
             return
@@ -329,30 +107,56 @@ class Ports:
         if thread is not threading.current_thread():
             thread.join(LAST + 1.0)
 
-    def start(self, child: Child) -> None:
-        """Give a child its process; returns before that runs.
+    def start(
+        self,
+        home: tuple[str, tuple[object, ...]],
+        ref: Ref[Any],
+        on_born: Callable[[Ref[Any], int, Reason | None], None],
+        on_end: Callable[[Ref[Any], Reason], None],
+    ) -> Child:
+        """A process for a port: a spare one that has imported the module already, or a new one.
 
         Raises:
             SystemStoppedError: the system has ended.
         """
-        output, far_output = os.pipe2(os.O_CLOEXEC)
         with self._lock:
             if self._closing is not None:
                 raise SystemStoppedError("the system has stopped and starts no process")
+            child = self._spares.pop(home[0], None) or self._fork(home)
+            child.bind(ref, on_born, on_end)  # with the lock held: it may end at any moment
+            self._output.name(child.output, child.path)
+        return child
+
+    def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
+        """Have another process ready that has imported the module of one that was started."""
+        with self._lock:
+            if self._closing is None and home[0] not in self._spares and len(self._spares) < SPARES:
+                child = self._spares[home[0]] = self._fork(home)
+                child.line.say(Say.PRELOAD, *home)
+
+    def _fork(self, home: tuple[str, tuple[object, ...]]) -> Child:
+        """Ask for a new process; it may be spoken to at once. Called with the lock held."""
+        output, far_output = os.pipe2(os.O_CLOEXEC)
+        try:
             self._ensure_helper()
             assert self._control is not None  # noqa: S101 - the line before has made it
             assert self._poll is not None  # noqa: S101 - the same
             self._numbers += 1
-            child.number, child.ports = self._numbers, self
+            child = Child(self._numbers, self, home)
             self._children[child.number] = child
             socket.send_fds(self._control, [ASK.pack(b"F", child.number)], [child.far.fileno(), far_output])
             child.far.close()
-            os.close(far_output)
             own = child.line.socket.fileno()
             self._handlers[own] = child.read
             self._poll.register(own, select.EPOLLIN)
-            child.output = output
-            self._output.add(output, child.path)
+        except BaseException:
+            os.close(output)
+            raise
+        finally:
+            os.close(far_output)
+        child.output = output
+        self._output.add(output, child.path)
+        return child
 
     def _ensure_helper(self) -> None:
         if self._helper is not None:
@@ -497,8 +301,11 @@ class Ports:
             self._forget(child, value)
 
     def _forget(self, child: Child, status: int) -> None:
+        with self._lock:
+            if self._spares.get(child.home[0]) is child:
+                del self._spares[child.home[0]]
+            self._children.pop(child.number, None)
         child.has_ended(status)
-        self._children.pop(child.number, None)
         self._output.end(child.output)
         self._system.pool.notice_idle()
 
@@ -506,6 +313,7 @@ class Ports:
         """Somebody has killed the helper, and with it all its children: the next start makes a new one."""
         with self._lock:
             lost = list(self._children.values())
+            self._spares.clear()  # at once: nobody may be given one of them now
             self._close_helper()
         for child in lost:
             child.told = child.told or NoConnection(

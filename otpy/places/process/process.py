@@ -1,0 +1,256 @@
+"""One process child, as its parent sees it: the pipe, the pidfd, and what it has said of its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.reason import Exited, NoConnection, NoProc, Reason, Signalled
+from otpy.errors import MailboxFullError, NoProcError
+from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
+from otpy.places.process.far import receive
+from otpy.places.process.line import Line, Say
+from otpy.runtime.links import Monitor, watch
+from otpy.runtime.mailbox import poke
+from otpy.runtime.named import NamedRef
+from otpy.runtime.ref import Ref
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.places.process.ports import Ports
+
+__all__ = ["Child"]
+
+GRACE = 1.0
+"""Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
+HALF = 5.0
+"""Seconds in which the rest of a message must follow its beginning."""
+READ = 1 << 18
+"""Bytes read at once from one child, before the next one has its turn."""
+
+
+class Child:
+    """One process: its pipe, its pidfd, and what it has said of its end.
+
+    It also stands in the `waiting` of its port, where the runtime interrupts it when the port dies, whatever the cause.
+    """
+
+    deferred = True
+    target = None
+    claim = (True,)
+
+    def __init__(self, number: int, ports: Ports, home: tuple[str, tuple[object, ...]]) -> None:
+        """Made by `Ports`; `home` is the module of the actor's class, and where it is found."""
+        self.ref: Any = None  # Any: a Ref once it is bound to its port; a spare one has none
+        self.number = number
+        self.home = home
+        self.pid: int | None = None
+        self.pidfd: int | None = None
+        self.far, own = socket.socketpair()
+        self.path = "a spare process"
+        self.handed: dict[int, Ref[Any]] = {}
+        self.decoder = Decoder(self._ref_of, pickles=False)
+        self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.ports = ports
+        self.output = -1
+        self.told: Reason | None = None
+        self.failed: tuple[int, Reason | None] | None = None
+        self.is_over = False
+        self._lock = threading.Lock()
+        self._is_doomed = False
+
+    def bind(
+        self,
+        ref: Ref[Any],
+        on_born: Callable[[Ref[Any], int, Reason | None], None],
+        on_end: Callable[[Ref[Any], Reason], None],
+    ) -> None:
+        """Belong to a port; in its turn."""
+        self.path = ref.path
+        self._on_born = on_born
+        self._on_end = on_end
+        self.ref = ref
+
+    @property
+    def word(self) -> str:
+        """What the inspector says of it."""
+        return f"process {self.pid or '(starting)'}"
+
+    def interrupt(self, _: object = None) -> None:
+        """End the process at once: its port is dead, or it has not kept to the rules."""
+        with self._lock:
+            self._is_doomed = True
+            if self.pidfd is not None:
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+
+    def is_born(self, pid: int, pidfd: int) -> None:
+        """The helper has started it."""
+        with self._lock:
+            self.pid, self.pidfd = pid, pidfd
+        if self._is_doomed:
+            self.interrupt()
+
+    def read(self) -> None:
+        """Hear what it says; in the thread of `Ports`."""
+        try:
+            data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._hang_up()
+            return
+        try:
+            for frame, _ in self.decoder.feed(data):
+                self._hear(frame)
+        except (GarbageError, LookupError, TypeError, ValueError) as error:
+            self.end_as(
+                NoConnection(
+                    f"it was killed, for {error}"
+                    if isinstance(error, GarbageError)
+                    else f"it was killed, for it sent what has no meaning ({type(error).__name__})"
+                )
+            )
+
+        if self.decoder.is_amid:
+            seen = self.decoder.seen
+            self.ports.later(HALF, lambda: self._miss_rest(seen))
+
+    def _miss_rest(self, seen: int) -> None:
+        if not self.is_over and self.decoder.seen == seen:
+            self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
+
+    def _hang_up(self) -> None:
+        self.ports.unwatch(self.line.socket)
+        self.ports.later(GRACE, self._is_late)
+
+    def _is_late(self) -> None:
+        if not self.is_over:
+            self.end_as(self.told or NoConnection("it closed its pipe and lived on, and was killed"))
+
+    def end_as(self, reason: Reason) -> None:
+        """End the process for this reason."""
+        self.told = self.told or reason
+        self.ports.unwatch(self.line.socket)
+        self.interrupt()
+
+    def _hear(self, frame: list[Any]) -> None:
+        if self.ref is None:
+            raise GarbageError("it spoke before it was asked")
+        match frame:
+            case [Say.REPLY, number, value]:
+                self.line.answer(number, value)
+            case [Say.FAIL, number, name, text, facts]:
+                self.line.refuse(number, error_of(name, text, facts))
+            case [Say.BORN, 0, None]:
+                poke(self.ref, lambda own: self._on_born(own, 0, None))
+                self.ports.add_spare(self.home)
+            case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
+                self.failed = (kind, reason)
+                self._expect_end()
+            case [Say.ENDED, Reason() as reason]:
+                self.told = reason
+                self._expect_end()
+            case [Say.WHEREIS, int(number), str(name)]:
+                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
+            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
+                self._pass_on(to, frame)
+            case _:
+                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
+
+    def _expect_end(self) -> None:
+        self.ports.later(GRACE, self._is_late)
+
+    def _pass_on(self, to: int, frame: list[Any]) -> None:
+        target = self.handed.get(to)
+        if target is None:
+            self._nobody(frame)
+            return
+        with suppress(MailboxFullError):
+            if not receive(self.line, target, frame, self._sender):
+                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
+
+    def _nobody(self, frame: list[Any]) -> None:
+        """The actor has ended, and the child did not know yet."""
+        number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
+        if number is not None:
+            self.line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
+
+    def _sender(self, known: object) -> Ref[Any]:
+        return known if isinstance(known, Ref) else self.ref
+
+    def _known(self, value: object) -> object:
+        """A ref as the child is to know it; from now on it may send to that actor."""
+        if value is self.ref:
+            return [0, "", "", ""]
+        if isinstance(value, NamedRef):
+            return [-1, value.name, "", ""]
+        if not isinstance(value, Ref):
+            return None
+        if value.number not in self.handed:
+            self.handed[value.number] = value
+            watch(_Gone(value, self))
+        cls = getattr(value.actor_class, "inside", value.actor_class)
+        where = [cls.__module__, cls.__qualname__]
+        return [value.number, value.path, *(where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"])]
+
+    def _ref_of(self, known: Any) -> object:
+        number, name, *_ = known
+        if number == 0:
+            return self.ref
+        return NamedRef(self.ref.system, str(name)) if number < 0 else self.handed[number]
+
+    def _watch_writes(self) -> None:
+        self.ports.watch_writes(self)
+
+    def _flush_soon(self) -> None:
+        self.ports.flush_soon(self)
+
+    def has_ended(self, status: int) -> None:
+        """Nothing of its process group is left; in the thread of `Ports`."""
+        self.read_rest()
+        self.is_over = True
+        with self._lock:
+            if self.pidfd is not None:
+                os.close(self.pidfd)
+            self.pidfd = None
+        self.line.socket.close()
+        if self.ref is None or self.ref.reason is not None:
+            return
+        if self.failed is not None:
+            kind, why = self.failed
+            poke(self.ref, lambda own: self._on_born(own, kind, why))
+            return
+        reason = self.told or (Signalled(-code) if (code := os.waitstatus_to_exitcode(status)) < 0 else Exited(code))
+        poke(self.ref, lambda own: self._on_end(own, reason))
+
+    def read_rest(self) -> None:
+        """Hear its last words."""
+        before = None
+        while self.told is None and before != self.decoder.seen and self.line.socket.fileno() >= 0:
+            before = self.decoder.seen
+            self.read()
+
+
+class _Gone(Monitor):
+    """Tells a child of the end of an actor whose ref it has."""
+
+    __slots__ = ("_child",)
+
+    def __init__(self, ref: Ref[Any], child: Child) -> None:
+        super().__init__(ref, ref, None)
+        self._child = child
+
+    def fire(self, reason: Reason) -> None:
+        ref = self.target_ref
+        assert ref is not None  # noqa: S101 - made with one
+        self._child.handed.pop(ref.number, None)
+        if not self._child.is_over:
+            self._child.line.say(Say.GONE, ref.number, reason)
