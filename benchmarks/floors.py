@@ -9,7 +9,7 @@ from _thread import LockType, allocate_lock
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks import processes
+from benchmarks import loop_side, processes
 from benchmarks.measure import compute, elapsed, percentile, rate, sample, threads
 from benchmarks.model import Figures
 
@@ -169,4 +169,5 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "fair_8_fast": fair,
     "blocked_callers": blocked_callers,
     **processes.FLOOR,
+    **loop_side.FLOORS,
 }

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks import prices, processes
+from benchmarks import loop_side, prices, processes
 from benchmarks.measure import (
     collector_pauses,
     elapsed,
@@ -276,4 +276,5 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "price_inspector": prices.price_inspector,
     "price_events": prices.price_events,
     **processes.OTPY,
+    **loop_side.MEASURES,
 }

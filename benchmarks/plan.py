@@ -277,6 +277,42 @@ def million() -> Experiment:
     )
 
 
+def loops() -> list[Experiment]:
+    """Actors on the event loop; the floor is bare asyncio, on its own loop and without uvloop, as otpy's side."""
+    call_async = Row(
+        name="call_async",
+        unit="calls/s",
+        what="awaited calls one after another, with the default timeout, from one loop actor to another",
+        aims=(at_least(0.7, FLOOR), at_least(4, "pykka")),
+    )
+    ring_async = Row(
+        name="ring_async",
+        unit="hops/s",
+        what="one message round 1 000 loop actors, many laps",
+        aims=(at_least(0.5, FLOOR),),
+    )
+    memory = Row(
+        name="loop_memory",
+        unit="bytes/actor",
+        what="RSS per idle supervised loop actor, never messaged",
+        better="less",
+        aims=(at_most(1_536),),
+    )
+    return [
+        Experiment(name="call_async", rows=(call_async,), sides=(OTPY, "pykka", FLOOR)),
+        Experiment(name="ring_async", rows=(ring_async,), sides=(OTPY, FLOOR), full={"actors": 1_000}),
+        Experiment(
+            name="loop_memory",
+            rows=(memory,),
+            sides=(OTPY,),
+            fresh=True,
+            rounds=(1, 1),
+            full={"actors": 100_000},
+            quick={"actors": 20_000},
+        ),
+    ]
+
+
 def prices() -> list[Experiment]:
     """What otpy's own comforts cost: its peers here are otpy itself without them."""
     links = Row(
@@ -360,4 +396,4 @@ def processes() -> list[Experiment]:
     ]
 
 
-PLAN = [*messages(), *starts(), *crowd(), *waiting(), million(), *prices(), *processes()]
+PLAN = [*messages(), *starts(), *crowd(), *waiting(), *loops(), million(), *prices(), *processes()]

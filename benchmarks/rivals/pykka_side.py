@@ -253,6 +253,7 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "cast": tells,
     "call": call,
     "call_actor": call_actor,
+    "call_async": call_actor,
     "ring": ring,
     "start_child": start_child,
     "start_child_one": start_child,

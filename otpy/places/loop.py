@@ -7,10 +7,11 @@ import threading
 from asyncio.tasks import _enter_task, _leave_task  # public: docs.python.org/3/library/asyncio-extending.html
 from collections import deque
 from contextlib import suppress
+from contextvars import Context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from otpy.places.loop_worker import LoopSeat, LoopWorker
+from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH
 from otpy.runtime.home import PLACES
@@ -55,6 +56,7 @@ class LoopHome:
         self.steps = 0
         self.workers: set[LoopWorker] = set()
         self.suspended: set[LoopWorker] = set()
+        self.spare: Context | None = None
         self._idle: list[LoopWorker] = []
         self._depth = 0  # how many workers lend each other one task's step just now
         self._posts: list[None] = []  # what other threads have told the loop, and it has not heard yet
@@ -139,6 +141,28 @@ class LoopHome:
             _leave_task(self.loop, worker.task)
             _enter_task(self.loop, lender.task)
             self._depth -= 1
+
+    def context_for(self, ref: Ref[Any]) -> Context:
+        """A context for the next turn of an actor that has none of its own yet: for the first one that of all others.
+
+        Most actors of a large system never change anything in it, and then need none until their next turn.
+        """
+        if ref.actor is not None:
+            context = ref.new_context()
+        else:
+            context = self.spare = self.spare or Context()
+        context.run(OWNER.set, ref)
+        return context
+
+    def return_context(self, ref: Ref[Any], *, is_used: bool = False) -> None:
+        """Leave the context of a first turn to the actor that has it, if that has set anything or still needs it."""
+        context = self.spare
+        if context is None:
+            return
+        if is_used or len(context) > 1:
+            ref.context, self.spare = context if ref.reason is None or is_used else None, None
+        else:
+            context.run(OWNER.set, None)
 
     def keep(self, worker: LoopWorker) -> bool:
         """Note that a worker rests; False when there are enough, and it may end."""

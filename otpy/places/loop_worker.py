@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.places.loop import LoopHome
     from otpy.runtime.ref import Ref
 
-__all__ = ["LoopSeat", "LoopWorker"]
+__all__ = ["OWNER", "LoopSeat", "LoopWorker"]
 
 log = logging.getLogger("otpy")
 
@@ -33,7 +33,7 @@ BATCH = 50
 TURNS = 32
 """Turns after which the loop looks at what else there is: sockets, timers, other threads."""
 
-_OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
+OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
 """Set in the context of each actor on a loop, which the tasks that its code starts inherit: whose they are."""
 
 
@@ -56,7 +56,7 @@ class LoopSeat(Seat):
     def ref(self) -> Ref[Any] | None:
         """Whose code runs: a handler's, or that of a task which a handler has started."""
         worker = self.worker
-        return worker.ref if worker is not None else _OWNER.get()
+        return worker.ref if worker is not None else OWNER.get()
 
     @ref.setter
     def ref(self, value: object) -> None: ...
@@ -79,7 +79,7 @@ class LoopSeat(Seat):
 
     def asker(self) -> Seat:
         """A seat that says whose task asks."""
-        owner = _OWNER.get()
+        owner = OWNER.get()
         return self if owner is None else TaskSeat(owner, self.ident)
 
 
@@ -197,7 +197,7 @@ class LoopWorker(TaskSeat):
                 self.ref = ref
                 context = ref.context
                 if context is None:
-                    context = _new_context(ref)
+                    context = home.context_for(ref)
                 seat.worker = self
                 try:
                     out = context.run(send, ref)
@@ -217,6 +217,8 @@ class LoopWorker(TaskSeat):
                     ref.tok.append(True)
                     if ref.mailbox or ref.alert:
                         rest_again(ref)
+                if context is home.spare:
+                    home.return_context(ref)
                 ref = context = None
                 if not has_token:
                     break
@@ -257,6 +259,8 @@ class LoopWorker(TaskSeat):
         has_token = True
         at_once = 0
         home.suspended.add(self)
+        if context is home.spare:
+            home.return_context(ref, is_used=True)
         while out is not DONE:
             if ref.waiting is None:
                 ref.waiting = self
@@ -341,12 +345,6 @@ def _stepper() -> Any:
     stepper: Any = turns(BATCH)
     stepper.send(None)
     return stepper
-
-
-def _new_context(ref: Ref[Any]) -> Context:
-    context = ref.new_context()
-    context.run(_OWNER.set, ref)
-    return context
 
 
 def _suspended_frames(coro: Any) -> list[FrameType]:

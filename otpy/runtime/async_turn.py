@@ -184,9 +184,15 @@ async def attend(ref: Ref[Any], message: Message | None = None) -> bool:
     """As `turn.attend`."""
     ref.alert = False
     more = ref.extras()
+    later: Any
+    if more.birth is not None and ref.reason is None:
+        birth, more.birth = more.birth, None
+        later = birth(ref)
+        if later.__class__ is CoroutineType:
+            await later
     while more.lane and ref.reason is None:
         ref.current = ref.current or "system"
-        later: Any = more.lane.popleft()(ref)
+        later = more.lane.popleft()(ref)
         if later.__class__ is CoroutineType:
             await later
     if ref.reason is None and not more.suspended:

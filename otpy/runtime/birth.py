@@ -40,8 +40,7 @@ def begin(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any], starter:
     """Run `init` in the new actor's first turn; `starter` is told None, or the StartError, exactly once."""
     more = ref.extras()
     more.starter = [starter]
-    with ref.system.lock:
-        more.add_to_lane(lambda own: _first_turn(own, args, kwargs))
+    more.birth = lambda own: _first_turn(own, args, kwargs)
     ref.alert = True
     if ref.reason is not None:  # set `starter`, then look; a death sets `reason`, then looks for the starter
         take_starter(ref)(StartError(ref.path, ref.reason))

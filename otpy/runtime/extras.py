@@ -32,6 +32,7 @@ class Extras:
         "_timers",
         "_watches",
         "alarms",
+        "birth",
         "gave_up",
         "idle_timer",
         "orphans",
@@ -52,6 +53,8 @@ class Extras:
         self._timers: set[Timer] | None = None
         self._watches: set[Monitor] | None = None
         self._spawned: dict[str, Ref[Any]] | None = None
+        self.birth: Callable[[Ref[Any]], object] | None = None
+        """What its first turn does before all else: `init`. No lane is made for it, which costs as much as an actor."""
         self.pending: Reason | None = None
         """An exit signal that has arrived and not yet ended it."""
         self.sender: Ref[Any] | None = None
@@ -152,10 +155,14 @@ def limit_above(ref: Ref[Any]) -> RestartLimit | None:
 def take_starter(ref: Ref[Any]) -> Callable[[object], object]:
     """Whom to tell of the start; for one call only."""
     starter = ref.more.starter if ref.more is not None else None
+    if not starter or ref.more is None:
+        return nobody
     try:
-        return starter.pop() if starter else nobody  # one pop: the deadline may come at the same time
+        return starter.pop()  # one pop: the deadline may come at the same time
     except IndexError:
         return nobody
+    finally:
+        ref.more.starter = None
 
 
 def nobody(_: object) -> None:

@@ -299,7 +299,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         more = self.more
         if more is None or self.reason is not None:  # a dead one's last turn drops what it held
             return True
-        return bool(more.lane) or (bool(self.mailbox) and not more.suspended)
+        return bool(more.lane) or more.birth is not None or (bool(self.mailbox) and not more.suspended)
 
     def extras(self) -> Extras:
         """The rare part of the control block, made on first need."""

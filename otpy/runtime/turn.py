@@ -185,6 +185,9 @@ def attend(ref: Ref[Any], message: Message | None = None) -> bool:
     """
     ref.alert = False  # before the lane is read, never after
     more = ref.extras()
+    if more.birth is not None and ref.reason is None:
+        birth, more.birth = more.birth, None
+        birth(ref)
     while more.lane and ref.reason is None:
         ref.current = ref.current or "system"
         more.lane.popleft()(ref)

@@ -201,6 +201,13 @@ def test_the_context_is_the_actors_own_in_all_its_handlers(system: otpy.System) 
     assert variable.get() == "unset"
 
 
+def test_what_init_sets_in_its_context_is_the_actors_own(system: otpy.System) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+    refs = [system.start(AsyncDoer, deed=lambda _, n=n: variable.set(n) and None) for n in ("one", "two")]
+    refs.append(system.start(AsyncDoer))
+    assert [ref.call(Doer.do, lambda _: variable.get()) for ref in refs] == ["one", "two", "unset"]
+
+
 # --- asyncio inside
 
 
