@@ -158,6 +158,7 @@ def _echo(pipe: Connection) -> None:
 
 
 def _drain(queue: Any, pipe: Connection) -> None:
+    pipe.send(None)
     while True:
         if queue.get() is None:
             pipe.send(None)
@@ -212,6 +213,7 @@ def bare_call(job: Job) -> Figures:
 def bare_cast(job: Job) -> Figures:
     queue: Any = multiprocessing.get_context("forkserver").Queue()
     bare = _Bare(_drain, queue)
+    bare.pipe.recv()
 
     def batch(count: int) -> float:
         began = time.perf_counter()

@@ -48,6 +48,12 @@ def test_many_threads_may_call_at_once(farm: otpy.System, far: otpy.Ref[Far]) ->
     assert [future.get(timeout=5) for future in futures] == [("asked", number) for number in range(200)]
 
 
+def test_a_system_is_idle_when_its_processes_have_answered(farm: otpy.System, far: otpy.Ref[Far]) -> None:
+    future = far.ask("x", block=False)
+    farm.wait_idle()
+    assert future.get(timeout=0) == ("asked", "x")
+
+
 def test_a_large_message_goes_both_ways(far: otpy.Ref[Far]) -> None:
     data = b"x" * 5_000_000
     assert far.call(Far.echo, data) == data

@@ -157,15 +157,17 @@ class Line:
 
     def answer(self, number: Any, value: object) -> None:
         """An answer has come."""
-        slot = self.waiting.pop(number, None)
+        slot = self.waiting.get(number)
         if slot is not None:
             slot.resolve(value)
+            self.waiting.pop(number, None)  # then: who waits for rest must find one of the two
 
     def refuse(self, number: Any, error: BaseException) -> None:
         """An error has come in its place."""
-        slot = self.waiting.pop(number, None)
+        slot = self.waiting.get(number)
         if slot is not None:
             slot.break_off(error)
+            self.waiting.pop(number, None)
 
     def take_waiting(self, ref: object) -> list[Any]:
         """Who waits for an answer of an actor that has ended."""

@@ -147,8 +147,10 @@ class Child:
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
+                self._notice_idle()
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
+                self._notice_idle()
             case [Say.BORN, 0, None]:
                 poke(self.ref, lambda own: self._on_born(own, 0, None))
                 self.ports.add_spare(self.home)
@@ -164,6 +166,10 @@ class Child:
                 self._pass_on(to, frame)
             case _:
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
+
+    def _notice_idle(self) -> None:
+        if not self.line.waiting:
+            self.ref.system.pool.notice_idle()
 
     def _expect_end(self) -> None:
         self.ports.later(GRACE, self._is_late)
