@@ -26,6 +26,7 @@ __all__ = [
     "DeadLetter",
     "Event",
     "Events",
+    "LoopBlocked",
     "MailboxGrew",
     "Neighbour",
     "Restart",
@@ -368,6 +369,19 @@ class ThreadLimitNear(Event):
 
     def __str__(self) -> str:
         return f"{self.path} uses {self.count} of {self.limit} threads: many actors block in their handlers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopBlocked(Event):
+    """A handler on the event loop has not given it back for a tenth of a second: all others there wait for it."""
+
+    seconds: float
+    """How long so far."""
+    frame: str | None
+    """Where its code is now."""
+
+    def __str__(self) -> str:
+        return f"{self.path} blocks the event loop for {self.seconds:.1f} s at {self.frame}"
 
 
 class Events:

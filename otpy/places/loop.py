@@ -11,6 +11,7 @@ from contextvars import Context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from otpy.places.loop_watch import LoopWatch
 from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH
@@ -56,6 +57,7 @@ class LoopHome:
         self.steps = 0
         self.workers: set[LoopWorker] = set()
         self.suspended: set[LoopWorker] = set()
+        self.watch = LoopWatch(self)
         self.spare: Context | None = None
         self._idle: list[LoopWorker] = []
         self._depth = 0  # how many workers lend each other one task's step just now
@@ -177,6 +179,8 @@ class LoopHome:
             self.system.pool.notice_idle()
 
     def _begin(self) -> None:
+        if self.watch.is_asleep:
+            self.watch.wake()
         if self._idle:
             self._idle.pop().wake()
         else:

@@ -294,6 +294,8 @@ class LoopWorker(TaskSeat):
             has_token = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
             home.steps += 1
+            if home.watch.is_asleep:
+                home.watch.wake()
             if ref.waiting is self:
                 ref.waiting = None
             seat.worker = self

@@ -20,6 +20,7 @@ from otpy.errors import (
     SpecError,
     StartError,
 )
+from otpy.events import LoopBlocked
 from otpy.testing import Gate
 from support.doer import BOOM, AsyncDoer, Doer, flush
 
@@ -654,6 +655,31 @@ def test_the_stack_of_a_suspended_handler_is_shown(system: otpy.System) -> None:
     assert "in hold" in stack
     assert "await gate.await_open()" in stack
     gate.open()
+
+
+def test_a_handler_that_blocks_the_loop_is_reported_with_its_place(system: otpy.System) -> None:
+    ref = system.start(AsyncDoer)
+    found: list[LoopBlocked] = []
+    heard = threading.Event()
+
+    def note(event: LoopBlocked) -> None:
+        found.append(event)
+        heard.set()
+
+    def block(actor: Any) -> bool:
+        return heard.wait(5.0)
+
+    async def block_later(actor: Any) -> bool:
+        heard.clear()
+        await asyncio.sleep(0)
+        return block(actor)
+
+    detach = system.events.attach(note, LoopBlocked)
+    assert ref.call(Doer.do, block)
+    assert ref.call(Doer.do, block_later)
+    detach()
+    assert [event.path for event in found] == [ref.path] * 2
+    assert all("in block" in str(event) or "in wait" in str(event) for event in found)
 
 
 def test_a_system_that_stops_ends_what_is_suspended(system: otpy.System) -> None:
