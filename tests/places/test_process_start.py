@@ -49,6 +49,12 @@ def test_it_is_seen_in_the_tree_with_its_place_and_process(farm: otpy.System) ->
     assert record.waiting == f"process {ref.call(Far.where)[0]}"
 
 
+def test_its_state_is_said_to_be_elsewhere(farm: otpy.System) -> None:
+    ref = farm.start(far())
+    (line,) = farm.state(ref.path).state
+    assert "a process of its own" in line
+
+
 def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:
     ref = farm.start(far().opts(id="one"))
     assert ref.call(Far.path) == ref.path == "t/one"

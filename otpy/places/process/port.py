@@ -59,6 +59,8 @@ class Port(Actor):
         """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
         match kind:
             case 0:
+                # What `otpy info --state` shows of it, until it can see through to the inside.
+                self.elsewhere = "its state is in a process of its own, and is not shown from here yet"
                 started(own, None)
             case 1:
                 conclude(own, Ignore())

@@ -227,6 +227,7 @@ class Child:
             if self.pidfd is not None:
                 os.close(self.pidfd)
             self.pidfd = None
+        self.ports.unwatch(self.line.socket)  # its number may soon be that of another
         self.line.socket.close()
         if self.ref is None or self.ref.reason is not None:
             return
