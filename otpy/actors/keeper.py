@@ -16,7 +16,7 @@ from otpy.core.reason import BadReturn, BadSpec, Reason, Restart, RestartLimit, 
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str, shorten
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
-from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
+from otpy.events.supervision import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
 from otpy.runtime.birth import begin, begin_inline, expire_start
 from otpy.runtime.mailbox import put
 from otpy.runtime.spawn import new_ref, start_arguments

@@ -10,7 +10,7 @@ from otpy.core.decision import Stop
 from otpy.core.reason import NoProc, Normal, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
-from otpy.events import UnknownMessage
+from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError
-from otpy.events import DeadLetter
+from otpy.events.messages import DeadLetter
 from otpy.runtime.caller import CALL_TIMEOUT, call, time_limit
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.request import Call, Cast, request_name

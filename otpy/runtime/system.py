@@ -15,7 +15,8 @@ from otpy.core.spec import ChildSpec, Name, child
 from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
-from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
+from otpy.events.hook import Events
+from otpy.events.threads import ZombieEnded, ZombieLimitReached, ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from otpy.events import ThreadLimitNear
+from otpy.events.threads import ThreadLimitNear
 from otpy.runtime.mailbox import watch_growth
 from otpy.runtime.seat import take_lock
 from otpy.runtime.stacks import seats_of
