@@ -20,6 +20,7 @@ OtpyError
 ├── ChildStateError                   the child is running, restarting or present, and may not be
 ├── MaxChildrenError                  a dynamic supervisor is full
 ├── NoSuchActorError (LookupError)    no actor has this path
+├── UnforeseeableError (LookupError)  a declared tree has no such part, or does not tell without being started
 ├── TreeFailedError                   the root of a running program gave up or crashed
 ├── ThreadLimitError                  no further thread may be, or could be, started
 └── SystemStoppedError                the system takes no new actors
@@ -62,6 +63,7 @@ __all__ = [
     "ThreadLimitError",
     "TreeFailedError",
     "TreeSpecError",
+    "UnforeseeableError",
     "UnknownOptionError",
     "UnknownRequestError",
 ]
@@ -263,6 +265,10 @@ class NoSuchActorError(OtpyError, LookupError):
         """Name the path and, where known, what is there instead."""
         super().__init__(f"no actor {shorten(path)!r}" + (f": {hint}" if hint else ""))
         self.path = path
+
+
+class UnforeseeableError(OtpyError, LookupError):
+    """A declared tree has no such part, or it cannot be known without starting the tree."""
 
 
 class TreeFailedError(OtpyError):

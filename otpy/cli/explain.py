@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from otpy.cli.check import spec_of
-from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.cli.lazy import CommandError
 from otpy.cli.part_views import explain_view
 from otpy.cli.run import load
 from otpy.cli.screen import console
 from otpy.core.consequences import End, foretell, thresholds
-from otpy.core.story import Unforeseeable
 
 if TYPE_CHECKING:
     from otpy.core.part import Part
@@ -48,10 +47,7 @@ def explain(
     It is foretold from the functions that supervisors use, as if all else went well; nothing is started.
     """
     root = _declared(spec_of(load(target), arguments), name, with_init=with_init)
-    try:
-        rounds, passed = foretell(root, path, reason, times), thresholds(root, path, reason)
-    except Unforeseeable as error:
-        raise CommandUsageError(str(error)) from error
+    rounds, passed = foretell(root, path, reason, times), thresholds(root, path, reason)
     if as_json:
         plain = {"path": path, "reason": reason, "rounds": [asdict(each) for each in rounds]}
         click.echo(json.dumps(plain | {"thresholds": [asdict(each) for each in passed]}, indent=2))
