@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from otpy.core.reason import Crashed
-
-__all__ = ["ExitAction", "ExitRecord", "relation", "user_frame"]
+__all__ = ["ExitAction", "ExitRecord", "relation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,21 +83,3 @@ def relation(path: str, ended: str) -> str | None:
     if ended.startswith(path + "/"):
         return "below"
     return "above" if path.startswith(ended + "/") else None
-
-
-def user_frame(crash: Crashed) -> str | None:
-    """The innermost line of the user's own code in a traceback, as `file:line in function`.
-
-    Failing that, one in an installed package, and failing that the innermost of all.
-    """
-    frames = crash.frames[::-1]
-    others = [frame for frame in frames if not frame.file.startswith(_LIBRARY) or "site-packages" in frame.file]
-    others = [frame for frame in others if not frame.file.startswith(_OTPY) or frame.file.startswith(_DEMO)]
-    own = (frame for frame in others if "site-packages" not in frame.file)
-    frame = next(own, None) or next(iter(others), None) or next(iter(frames), None)
-    return None if frame is None else f"{frame.file}:{frame.line} in {frame.function}"
-
-
-_LIBRARY = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
-_OTPY = str(Path(__file__).parents[1]) + os.sep
-_DEMO = str(Path(_OTPY, "demo")) + os.sep  # a user's program, as users write one

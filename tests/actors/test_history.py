@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
-from otpy.core.exits import relation, user_frame
-from otpy.core.reason import Crashed, Exit, Frame, Killed
+from otpy.core.exits import relation
+from otpy.core.frames import Frame, user_frame
+from otpy.core.reason import Exit, Killed
 from otpy.errors import CallExitError, NoSuchActorError
 from otpy.runtime import notes
 from otpy.runtime.history import MAX_NAMES
@@ -251,7 +252,7 @@ def test_the_users_own_frame_is_preferred() -> None:
     own, package, library = "/srv/shop.py", "/usr/lib/python3/site-packages/x.py", threading.__file__
 
     def where(*files: str) -> str | None:
-        return user_frame(Crashed("E", "", tuple(Frame(file, 1, "f") for file in files)))
+        return user_frame(tuple(Frame(file, 1, "f") for file in files))
 
     assert where(own, package, library) == f"{own}:1 in f"
     assert where(package, library) == f"{package}:1 in f"

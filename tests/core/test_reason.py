@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 
+from otpy.core.frames import MAX_FRAMES
 from otpy.core.reason import (
     MAX_CAUSES,
-    MAX_FRAMES,
     BadReturn,
     Crashed,
     Exit,
