@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.children import ChildTable, Entry
-from otpy.actors.declared import check_words
+from otpy.actors.declared import misspelt
 from otpy.actors.flow import Flow, Wait, deliver_answer
 from otpy.actors.gentle import Gentle
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
@@ -45,11 +45,17 @@ class Keeper(Gentle):
     """The window in which restarts are counted, in seconds. The time children take to start and stop passes in it, so
     one that takes longer than this to crash, stop and start again is never restarted too often."""
 
+    _misspelt: ClassVar[str | None] = None
     _table: ChildTable
     _stamps: list[float]
     _recent: tuple[tuple[float, str | int, Reason], ...]
     _path: str
     _inline: Wait
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Look for misspelt settings once for each class: comparing words takes longer than a start."""
+        super().__init_subclass__(**kwargs)
+        cls._misspelt = misspelt(cls)
 
     @classmethod
     def make(cls, ref: Any) -> Any:  # Any: as Actor.make
@@ -101,7 +107,8 @@ class Keeper(Gentle):
 
     def check_flags(self, path: str) -> None:
         """Refuse flags that cannot work, before anything starts. Raises SpecError."""
-        check_words(path, type(self), Keeper)
+        if self._misspelt is not None:
+            raise SpecError(path, self._misspelt)
         problem = Window(self.max_restarts, self.max_seconds).problem()
         if problem is not None:
             raise SpecError(path, problem)
