@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from otpy.actors.children import ChildCounts, ChildInfo, Entry, info_of
 from otpy.actors.declared import Plan, check_child, check_children, check_names_free, declare
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Supervisor"]
 
-STRATEGIES = ("one_for_one", "one_for_all", "rest_for_one")
-AUTO_SHUTDOWNS = ("never", "any_significant", "all_significant")
-
 
 class Supervisor(Keeper):
     """Starts its children in order, stops them in reverse, and starts again what ends.
@@ -39,7 +36,10 @@ class Supervisor(Keeper):
     """Whom a restart takes along: nobody, all, or those started later."""
     auto_shutdown: AutoShutdown = "never"
     """Whether the end of significant children ends the supervisor."""
-    _settings: ClassVar[dict[str, Sequence[str]]] = {"strategy": STRATEGIES, "auto_shutdown": AUTO_SHUTDOWNS}
+    _settings: ClassVar[dict[str, Sequence[str]]] = {
+        "strategy": get_args(Strategy),
+        "auto_shutdown": get_args(AutoShutdown),
+    }
 
     def children(self) -> list[ChildSpec]:
         """Override: declare the children, in start order. Called for each incarnation, after `init`.
