@@ -11,7 +11,7 @@ from rich.text import Text
 
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError
-from otpy.cli.options import directory_option
+from otpy.cli.options import directory_option, init_option, json_option
 from otpy.cli.part_views import check_view
 from otpy.cli.run import SHUTDOWN, load
 from otpy.cli.screen import console, guides_for
@@ -58,9 +58,9 @@ class Checked:
     show_default=True,
     help="Seconds in which all must have stopped, as for otpy run.",
 )
-@click.option("--init", "with_init", is_flag=True, help="Run the init of supervisors too, on objects that never run.")
+@init_option()
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 @directory_option("Where the socket is to go")
 @click.pass_context
 def check(

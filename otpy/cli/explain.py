@@ -10,6 +10,7 @@ import click
 
 from otpy.cli.check import spec_of
 from otpy.cli.lazy import CommandError
+from otpy.cli.options import init_option, json_option
 from otpy.cli.part_views import explain_view
 from otpy.cli.run import load
 from otpy.cli.screen import console
@@ -29,8 +30,8 @@ __all__ = ["explain"]
 @click.option("--reason", type=click.Choice(get_args(End)), default="crash", show_default=True, help="How.")
 @click.option("--times", type=click.IntRange(1, 1_000), default=1, show_default=True, help="How often in a row.")
 @click.option("--name", help="What the program is called; by default after the tree.")
-@click.option("--init", "with_init", is_flag=True, help="Run the init of supervisors too, on objects that never run.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@init_option()
+@json_option()
 def explain(
     target: str,
     arguments: tuple[str, ...],
