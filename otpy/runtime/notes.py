@@ -129,6 +129,6 @@ def is_plain(reason: Reason) -> bool:
 def _size(reason: Crashed | None) -> int:
     size = BASE_BYTES
     while reason is not None:
-        size += FRAME_BYTES * (2 + len(reason.frames))
+        size += max(2 * FRAME_BYTES, len(reason.text)) + FRAME_BYTES * len(reason.frames)
         reason = reason.cause
     return size

@@ -211,6 +211,14 @@ def test_what_is_kept_is_bounded_in_size(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert len(kept) < 30
 
 
+def test_the_text_of_a_crash_somebody_made_up_is_counted(lab: Lab) -> None:
+    """Those that otpy makes are short; `Stop(Crashed(…))` may bring a book each."""
+    for _ in range(10):
+        lab.system.start(Doer).cast(Doer.run, lambda _: otpy.Stop(otpy.Crashed("BookError", "x" * 100_000)))
+        lab.settle()
+    assert len(lab.system.history.notes()) == 2
+
+
 def test_it_holds_nothing_of_the_user(lab: Lab) -> None:
     class Secret:
         def __repr__(self) -> str:
