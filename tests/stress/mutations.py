@@ -168,7 +168,7 @@ MUTATIONS = [
     Mutation(
         "exit normal kills",
         "runtime/death.py",
-        "    elif not isinstance(reason, Normal) or sender is target:\n",
+        "    elif is_own or not isinstance(reason, Normal):\n",
         "    else:\n",
         "runtime/test_exit_signals.py runtime/test_links_and_monitors.py",
     ),
