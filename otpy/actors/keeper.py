@@ -65,16 +65,14 @@ class Keeper(Gentle):
         return keeper
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
+        """Run `init`, check the flags, then start the children."""
         self._stamps = []
         self._recent = ()
         self._stops = {}
         self._me = self.ref
         self._path = self.ref.path
         self._inline = Wait()
-        if self._own_init:
-            type(self).__init__(self)
-        match self.init(*args, **kwargs):
+        match self.otpy_init(*args, **kwargs):
             case None:
                 pass
             case (Ignore() | Stop() | Fail()) as decision:
@@ -87,6 +85,12 @@ class Keeper(Gentle):
         except SpecError as error:
             # A mistake in a declaration is no crash: only its starter hears of it.
             return Fail(BadSpec(error.path, error.problem))
+
+    def otpy_init(self, *args: Any, **kwargs: Any) -> object:
+        """Run a subclass's own `__init__`, without arguments, then `init`; returns what that said."""
+        if self._own_init:
+            type(self).__init__(self)
+        return self.init(*args, **kwargs)
 
     def start_children_in_order(self) -> object:
         """Start what is declared; a dynamic supervisor declares nothing."""
