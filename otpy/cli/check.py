@@ -120,13 +120,11 @@ def _socket(name: str, directory: Path | None) -> tuple[str, str | None, list[Fi
     """The name it would get, and the directory of its socket, or why there would be none."""
     from otpy.control.claim import free_name  # noqa: PLC0415 - as in `run`
     from otpy.control.directory import default_directory  # noqa: PLC0415
-    from otpy.control.errors import DirectoryError, SystemNameError  # noqa: PLC0415
+    from otpy.control.errors import DirectoryError  # noqa: PLC0415
     from otpy.core.part import Finding  # noqa: PLC0415
 
     try:
         return free_name(name, directory), str(directory or default_directory()), []
-    except SystemNameError as error:
-        return name, None, [Finding("error", name, str(error))]
     except DirectoryError as error:
         return name, None, [Finding("warning", name, f"it would run without a control socket: {error}")]
 

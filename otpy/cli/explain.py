@@ -60,8 +60,11 @@ def _declared(spec: ChildSpec, name: str | None, *, with_init: bool) -> Part:
     """The tree as a value; one that could not start has no consequences."""
     from otpy.actors.survey import survey  # noqa: PLC0415 - as in `run`
     from otpy.app import snake  # noqa: PLC0415
+    from otpy.control.claim import check_name  # noqa: PLC0415
 
-    found = survey(name or snake(spec.id), spec, with_init=with_init)
+    wanted = name or snake(spec.id)
+    check_name(wanted)
+    found = survey(wanted, spec, with_init=with_init)
     if found.root is None or found.errors:
         more = f" (and {len(found.errors) - 1} more: otpy check)" if len(found.errors) > 1 else ""
         raise CommandError(f"{found.errors[0]}{more}")

@@ -175,8 +175,10 @@ def test_directory_that_is_not_safe_is_told(otpy: Otpy, tmp_path: Path) -> None:
     open_to_all.rmdir()
 
 
-def test_name_that_cannot_be_is_an_error(otpy: Otpy) -> None:
-    result = otpy("check", "otpy_test_shop:Shop", "--name", "a/b")
+@pytest.mark.parametrize("words", [["check"], ["explain", "--crash", "a/b"]])
+def test_name_that_cannot_be_is_an_error(otpy: Otpy, words: list[str]) -> None:
+    """And no tree is shown below half of it."""
+    result = otpy(*words, "otpy_test_shop:Shop", "--name", "a/b")
 
-    assert "must be a word without '/'" in result.stdout
+    assert result.output == "Error: the system name 'a/b' must be a word without '/', for paths begin with it\n"
     assert result.exit_code == 70
