@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from otpy.cli.columns import GAP
+from otpy.cli.columns import GAP, Ragged
 from otpy.cli.formats import counted, duration
 from otpy.core.text import visible
 
@@ -39,7 +39,7 @@ def why_view(exits: Exits) -> RenderableType:
         return Text(f"{visible(exits.path)} has not ended, as far as the program remembers")
     parts: list[RenderableType] = []
     for record in exits.exits:
-        parts += [Text("")] * bool(parts) + [Text(_head(record), style="bold"), _facts_table(record)]
+        parts += [Text("")] * bool(parts) + [Text(_head(record), style="bold"), Ragged(_facts_table(record))]
     return Group(*parts)
 
 

@@ -72,7 +72,9 @@ def printed(*exits: ExitRecord, width: int = 120) -> list[str]:
     stream = io.StringIO()
     view = why_view(Exits(path="shop/feed", exits=exits))
     Console(file=stream, width=width, markup=False, emoji=False, highlight=False).print(view)
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    lines = stream.getvalue().splitlines()
+    assert lines == [line.rstrip() for line in lines], "a line ends in blanks"
+    return lines
 
 
 def test_a_crash_and_what_became_of_it() -> None:
