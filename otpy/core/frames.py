@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Frame", "frames_of", "user_frame"]
+__all__ = ["Frame", "frames_of", "is_own", "user_frame"]
 
 MAX_FRAMES = 20
 """Frames kept of a traceback, the innermost; deep recursion has a thousand."""
@@ -32,11 +32,12 @@ class Frame:
 
 
 def frames_of(traceback: TracebackType | None) -> tuple[Frame, ...]:
-    """The frames of a traceback without otpy's own, innermost last."""
+    """The frames of a traceback without otpy's own, innermost last; of one with no others the innermost."""
     frames: list[Frame] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if frames or not _is_own(code.co_filename):
+        is_last = traceback.tb_next is None
+        if frames or is_last or not is_own(code.co_filename):
             frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     return tuple(frames[-MAX_FRAMES:])
@@ -49,7 +50,7 @@ def user_frame(frames: tuple[Frame, ...]) -> str | None:
     """
     inward = frames[::-1]
     others = [frame for frame in inward if not frame.file.startswith(_LIBRARY) or "site-packages" in frame.file]
-    others = [frame for frame in others if not _is_own(frame.file)]
+    others = [frame for frame in others if not is_own(frame.file)]
     own = (frame for frame in others if "site-packages" not in frame.file)
     frame = next(own, None) or next(iter(others), None) or next(iter(inward), None)
     return None if frame is None else f"{frame.file}:{frame.line} in {frame.function}"
@@ -61,5 +62,6 @@ _OWN = str(Path(__file__).parents[1]) + os.sep
 _DEMO = os.path.join(_OWN, "demo", "")  # noqa: PTH118 - compared as text, for each frame of each crash
 
 
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
+    """Whether a file is one of otpy's own, by its name."""
     return file.startswith(_OWN) and not file.startswith(_DEMO)

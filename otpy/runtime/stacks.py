@@ -6,6 +6,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.frames import is_own
 from otpy.runtime.edge import waits_for
 from otpy.runtime.message import message_word
 
@@ -41,12 +42,14 @@ def frame_line(seat: Seat) -> str | None:
 
 
 def stack_of(seat: Seat) -> str | None:
-    """The whole stack as Python prints it, without otpy's own outer frames."""
+    """The stack as Python prints it, without otpy's own frames above and below the actor's code; at least one line."""
     frame = sys._current_frames().get(seat.ident)  # noqa: SLF001 - as above
     if frame is None:
         return None
-    summary = [entry for entry in traceback.extract_stack(frame) if not entry.filename.endswith("/threading.py")]
-    return "".join(traceback.format_list(summary))
+    entries = [entry for entry in traceback.extract_stack(frame) if not entry.filename.endswith("/threading.py")]
+    places = [place for place, entry in enumerate(entries) if not is_own(entry.filename)]
+    inner = entries[places[0] : places[-1] + 1] if places else entries[-1:]
+    return "".join(traceback.format_list(inner))
 
 
 def doing(system: System, ref: Ref[Any]) -> str:
