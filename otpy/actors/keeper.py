@@ -263,6 +263,24 @@ class Keeper(Gentle):
             return None
         return (yield from self.restart(ident, entry, reason))
 
+    def renew(self, ident: str | int, entry: Entry) -> Flow[StartError | None]:
+        """Stop a child, if it runs, and start it again at somebody's wish; returns why it did not start.
+
+        When it does not, what was pending goes on: one whose restart was due is tried again, one that was given up
+        stays so. It is not counted as a restart.
+        """
+        was_due, was_given_up = entry.restarting, entry.given_up
+        entry.restarting = False
+        yield from self.stop_entry(entry)
+        error = yield from self.start_entry(ident, entry)
+        if error is not None and was_given_up:
+            entry.give_up()
+        elif error is not None and was_due:
+            self.retry_later(ident, entry, error)
+        elif was_due:
+            yield from self.go_on_without(ident)
+        return error
+
     # What arrives.
 
     def on_exit_signal(self, signal: ExitSignal) -> object:

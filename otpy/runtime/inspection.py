@@ -98,16 +98,8 @@ class Inspection:
             StartError: it did not start; it stays stopped.
         """
         parent, argument = self._below_supervisor(path)
-        within = parent.within(None)
-        if not isinstance(argument, str):
-            within.call(parent.actor_class.restart_child, argument)
-            return
-        spec = within.call(parent.actor_class.get_childspec, argument)
-        within.call(parent.actor_class.terminate_child, argument)
-        if spec.options.restart == "temporary":
-            within.call(parent.actor_class.start_child, spec)  # it was forgotten when it ended
-        else:
-            within.call(parent.actor_class.restart_child, argument)
+        cls = parent.actor_class
+        parent.within(None).call(cls.renew_child if cls.names_children else cls.restart_child, argument)
 
     def kill(self, path: str) -> None:
         """Kill one actor; its supervisor acts on it. Raises NoSuchActorError."""
