@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +82,9 @@ def check(
 
     Ends with 70 when something keeps the tree from starting, or, with --strict, when anything is doubtful.
     """
-    spec = spec_of(load(target), arguments)
-    checked = look_over(spec, name, deadline=shutdown, with_init=with_init, directory=directory)
+    with redirect_stdout(sys.stderr):  # what the tree's own code prints is no part of the answer
+        spec = spec_of(load(target), arguments)
+        checked = look_over(spec, name, deadline=shutdown, with_init=with_init, directory=directory)
     if as_json:
         click.echo(json.dumps(_plain(checked), indent=2))
     else:

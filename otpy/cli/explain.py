@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
@@ -47,7 +49,8 @@ def explain(
 
     It is foretold from the functions that supervisors use, as if all else went well; nothing is started.
     """
-    root = _declared(spec_of(load(target), arguments), name, with_init=with_init)
+    with redirect_stdout(sys.stderr):  # what the tree's own code prints is no part of the answer
+        root = _declared(spec_of(load(target), arguments), name, with_init=with_init)
     rounds, passed = foretell(root, path, reason, times), thresholds(root, path, reason)
     if as_json:
         plain = {"path": path, "reason": reason, "rounds": [asdict(each) for each in rounds]}

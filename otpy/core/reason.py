@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.frames import Frame, frames_of
+from otpy.core.masking import hide
 from otpy.core.text import safe_repr, safe_str, type_name, visible
 
 if TYPE_CHECKING:
@@ -218,7 +219,8 @@ class Crashed(Reason):
         if before is None and not _IS_SUPPRESSED(error):
             before = _CONTEXT(error)
         cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
-        return Crashed(_CLASS_NAME(type(error)), safe_str(error, box=box), frames_of(_TRACEBACK(error)), cause)
+        text = str(hide("", safe_str(error, box=box)))  # drivers put whole addresses into their errors
+        return Crashed(_CLASS_NAME(type(error)), text, frames_of(_TRACEBACK(error)), cause)
 
 
 def check_reason(where: str, reason: object) -> None:

@@ -96,6 +96,15 @@ def test_good_tree_is_shown_and_ends_well(otpy: Otpy) -> None:
     assert result.exit_code == 0
 
 
+def test_what_a_tree_prints_is_no_part_of_the_answer(otpy: Otpy, here: Path) -> None:
+    (here / "otpy_test_loud.py").write_text("print('imported')\nfrom otpy_test_shop import Shop\n")
+
+    result = otpy("check", "otpy_test_loud:Shop", "--json")
+
+    assert json.loads(result.stdout)["name"] == "shop"
+    assert result.stderr == "imported\n"
+
+
 def test_every_mistake_is_told_with_its_path(otpy: Otpy) -> None:
     result = otpy("check", "otpy_test_shop:Wrong")
 

@@ -102,6 +102,13 @@ def test_a_traceback_of_otpys_own_frames_alone_keeps_the_innermost() -> None:
     assert [frame.function for frame in frames_of(whole.tb_next)] == ["check_reason"]
 
 
+def test_the_password_of_an_address_in_an_exceptions_text_is_hidden() -> None:
+    """As drivers of databases put it there."""
+    error = ConnectionError("no route to postgresql://shop:s3cret@db.example/shop")
+
+    assert Crashed.of(error).text == "no route to postgresql://shop:<hidden>@db.example/shop"
+
+
 def test_suppressed_cause_is_left_out() -> None:
     def work() -> None:
         try:
