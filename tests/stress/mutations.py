@@ -177,7 +177,7 @@ MUTATIONS = [
         "runtime/death.py",
         "        timer.cancel()\n",
         "        pass\n",
-        "runtime/test_timers.py testing/test_explore.py",
+        "runtime/test_timers.py testing/test_explored_time.py",
     ),
     Mutation(
         "resources not closed",
@@ -269,7 +269,7 @@ MUTATIONS = [
         "actors/supervisor.py",
         "(e.ref is not None or e.restarting)",
         "e.ref is not None",
-        "actors/test_supervisor_limit.py",
+        "actors/test_supervisor_ends.py",
     ),
     Mutation(
         "start_timeout ignored by supervisors",
