@@ -37,6 +37,7 @@ from otpy.core.text import safe_repr, shorten, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     from otpy.core.reason import BadSpec, Reason, RestartLimit
 
@@ -119,6 +120,11 @@ class StartError(OtpyError):
         super().__init__(text or f"{path} did not start: {reason}")
         self.path = path
         self.reason = reason
+
+    def and_then(self, became: str) -> Self:
+        """The same error, that also says what became of the actor."""
+        self.args = (f"{self}; {became}",)
+        return self
 
 
 class TreeSpecError(StartError, SpecError):

@@ -173,7 +173,8 @@ class DynamicSupervisor(Keeper):
         if entry.ref is None and not (entry.restarting or entry.given_up):
             self._table.remove(ident)
         if error is not None:
-            raise error
+            self.note_start_failed(ident, error, "kept" if was_given_up else "forgot")
+            raise error.and_then("it stays given up" if was_given_up else "its supervisor has forgotten it")
         return entry.ref
 
     @query

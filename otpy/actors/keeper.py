@@ -196,6 +196,12 @@ class Keeper(Gentle):
         """Say that a child did not start."""
         self.system.events.emit(ChildStartFailed(path=f"{self._path}/{ident}", reason=error.reason))
 
+    def note_start_failed(self, ident: str | int, error: StartError, became: str) -> None:
+        """Have it remembered that a start by hand has failed, and what became of the child: nobody tries again."""
+        decide = self.system.history.decide
+        decide(self._me, ident, "start failed", str(error.reason))
+        decide(self._me, ident, became)
+
     # Restarting.
 
     def admit_restart(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
@@ -248,6 +254,7 @@ class Keeper(Gentle):
     def retry_later(self, ident: str | int, entry: Entry, error: StartError) -> None:
         """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
         self.report_start_failed(ident, error)
+        self.system.history.attempt_failed(self._me, ident, entry.starts)
         self.system.history.decide(self._me, ident, "restart failed", str(error.reason))
         backoff = entry.spec.options.backoff
         if backoff is not None:

@@ -183,7 +183,8 @@ class Supervisor(Keeper):
         entry = self._stopped_entry(child_id, "terminate_child first")
         error = yield from self.start_entry(child_id, entry)
         if error is not None:
-            raise error
+            self.note_start_failed(child_id, error, "kept")
+            raise error.and_then("it stays stopped until it, its group or its supervisor is restarted")
         return entry.ref
 
     @operation

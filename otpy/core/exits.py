@@ -12,11 +12,12 @@ class ExitAction:
     """One thing a supervisor did about an exit."""
 
     what: str
-    """`stopped others`, `restart`, `restart failed`, `waits`, `gave up`, `ended itself`, `kept` or `forgot`."""
+    """`stopped others`, `restart`, `attempt` at one that failed, `restart failed`, `start failed` when it was done by
+    hand, `waits`, `gave up`, `ended itself`, `kept` or `forgot`."""
     ago: float
     """Seconds before the record was made."""
     restart: int = 0
-    """Which restart of this child it was, since its supervisor started; 0 where it was none."""
+    """Which restart of this child it was, or would have been, since its supervisor started; 0 where it was none."""
     in_window: int = 0
     """How many restarts the supervisor counted within `max_seconds`, this one included."""
     max_restarts: int = 0

@@ -11,7 +11,7 @@ import otpy
 from otpy.core.exits import relation
 from otpy.core.frames import Frame, user_frame
 from otpy.core.reason import Exit, Killed
-from otpy.errors import CallExitError, NoSuchActorError
+from otpy.errors import CallExitError, NoSuchActorError, StartError
 from otpy.runtime import notes
 from otpy.runtime.history import MAX_NAMES
 from otpy.runtime.links import add_link
@@ -114,7 +114,48 @@ def test_a_restart_that_fails_is_told_with_each_try(lab: Lab) -> None:
 
     assert (failed.message, [action.what for action in failed.actions]) == ("init", ["restart failed", "restart"])
     assert failed.actions[0].detail == "exit: 'boom'"
-    assert [action.what for action in ended.actions] == ["restart"]
+    assert [action.what for action in ended.actions] == ["attempt"]
+
+
+def test_attempts_that_fail_are_no_restarts(lab: Lab) -> None:
+    """Only the one that went well is; of a group, that of a sibling which did start stays one."""
+    started(lab, lab.worker("a"), lab.worker("b", "+!!+"), strategy="rest_for_one")
+    lab.end("a")
+    lab.settle()
+    third, second, first = (exit_ for exit_ in lab.system.exits("lab/top") if exit_.relation == "below")
+    whats = [[action.what for action in exit_.actions] for exit_ in (first, second, third)]
+    assert whats == [
+        ["restart", "stopped others"],
+        ["restart failed", "attempt"],
+        ["restart failed", "restart"],
+    ]
+    assert lab.system.record("lab/top/b").restarts == 1
+
+
+def test_a_start_by_hand_that_fails_says_that_nobody_tries_again(lab: Lab) -> None:
+    gentle = lab.worker("a", "+!+").opts(backoff=otpy.Backoff(first=1.0))
+    started(lab, gentle)
+    with pytest.raises(StartError, match="lab/top/a did not start: exit: 'boom'; it stays stopped until it, "):
+        lab.system.restart_child("lab/top/a")
+    lab.clock.advance(60.0)
+
+    record = only(lab.system.exits("lab/top/a"))
+
+    assert [(action.what, action.detail) for action in record.actions] == [
+        ("start failed", "exit: 'boom'"),
+        ("kept", None),
+    ]
+    assert lab.system.record("lab/top/a").status == "stopped"
+
+
+def test_a_dynamic_child_started_by_hand_that_fails_is_forgotten_and_says_so(lab: Lab) -> None:
+    sup = dynamic(lab)
+    ref = sup.call(otpy.DynamicSupervisor.start_child, lab.worker("a", "+!+"))
+    assert ref is not None
+    path = ref.path
+    with pytest.raises(StartError, match="exit: 'boom'; its supervisor has forgotten it"):
+        lab.system.restart_child(path)
+    assert [action.what for action in only(lab.system.exits(path)).actions] == ["start failed", "forgot"]
 
 
 def test_a_pause_and_a_child_that_is_given_up_are_told(lab: Lab) -> None:

@@ -103,6 +103,14 @@ def test_a_crash_and_what_became_of_it() -> None:
             "its supervisor gave up: one more than 3 restarts in 5s",
         ),
         (
+            ExitAction(what="attempt", ago=0.0, restart=1, in_window=2, max_restarts=3, max_seconds=5.0),
+            "its supervisor tried in vain to start it again: 2 of at most 3 in 5s",
+        ),
+        (
+            ExitAction(what="start failed", ago=0.0, detail="exit: 'boom'"),
+            "it was started by hand, and that failed: exit: 'boom'",
+        ),
+        (
             ExitAction(what="restart failed", ago=0.0, detail="exit: 'boom'"),
             "its start failed and is tried again: exit: 'boom'",
         ),
