@@ -173,8 +173,7 @@ class DynamicSupervisor(Keeper):
         if entry.ref is None and not (entry.restarting or entry.given_up):
             self._table.remove(ident)
         if error is not None:
-            self.note_start_failed(ident, error, "kept" if was_given_up else "forgot")
-            raise error.and_then("it stays given up" if was_given_up else "its supervisor has forgotten it")
+            raise self.by_hand_failed(ident, entry, error)
         return entry.ref
 
     @query

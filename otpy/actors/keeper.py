@@ -196,11 +196,18 @@ class Keeper(Gentle):
         """Say that a child did not start."""
         self.system.events.emit(ChildStartFailed(path=f"{self._path}/{ident}", reason=error.reason))
 
-    def note_start_failed(self, ident: str | int, error: StartError, became: str) -> None:
-        """Have it remembered that a start by hand has failed, and what became of the child: nobody tries again."""
+    def by_hand_failed(self, ident: str | int, entry: Entry, error: StartError) -> StartError:
+        """A start at somebody's wish has failed: its error, which also says what became of the child."""
+        if entry.restarting:
+            return error.and_then("its supervisor tries again")
+        is_kept = ident in self._table.by_id
         decide = self.system.history.decide
         decide(self._me, ident, "start failed", str(error.reason))
-        decide(self._me, ident, became)
+        decide(self._me, ident, "kept" if is_kept else "forgot")
+        if not is_kept:
+            return error.and_then("its supervisor has forgotten it")
+        until = "until it, its group or its supervisor is restarted"
+        return error.and_then("it stays given up" if entry.given_up else f"it stays stopped {until}")
 
     # Restarting.
 

@@ -183,8 +183,7 @@ class Supervisor(Keeper):
         entry = self._stopped_entry(child_id, "terminate_child first")
         error = yield from self.start_entry(child_id, entry)
         if error is not None:
-            self.note_start_failed(child_id, error, "kept")
-            raise error.and_then("it stays stopped until it, its group or its supervisor is restarted")
+            raise self.by_hand_failed(child_id, entry, error)
         return entry.ref
 
     @operation
@@ -203,7 +202,7 @@ class Supervisor(Keeper):
         if entry.ref is None and entry.spec.options.restart == "temporary":
             self._table.remove(child_id)
         if error is not None:
-            raise error
+            raise self.by_hand_failed(child_id, entry, error)
         return entry.ref
 
     @query
