@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
-import weakref
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.masking import veil
@@ -32,6 +30,7 @@ from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
 from otpy.runtime.stacks import frame_line, seat_of
 from otpy.runtime.stopping import Unstopped, stop_all
+from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.runtime.watchdog import Watchdog
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
 
-__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
+__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -118,7 +117,7 @@ class System(Inspection):
         attach = getattr(self.clock, "attach", None)  # a clock that is moved by hand fires the timers of its systems
         if attach is not None:
             attach(self)
-        _SYSTEMS.add(self)
+        remember(self)
 
     @overload
     def start(self, start: ChildSpec, /) -> Ref[Any]: ...
@@ -342,30 +341,3 @@ def _free_id(wanted: str, taken: dict[str, Any]) -> str:
     while f"{wanted}-{number}" in taken:
         number += 1
     return f"{wanted}-{number}"
-
-
-_SYSTEMS: weakref.WeakSet[System] = weakref.WeakSet()
-
-
-def all_systems() -> list[System]:
-    """Every system of this program that somebody still holds, stopped or not; tests look here for forgotten ones."""
-    return list(_SYSTEMS)
-
-
-def _after_fork_in_child() -> None:
-    """A forked child has none of the parent's threads: its copies of the systems are dead, and own nothing."""
-    for system in list(_SYSTEMS):
-        system.forked = True
-        system.stopped = True
-        system.lock = threading.RLock()  # a thread that is gone now may have held it
-        system.names.clear()
-        system.tops.clear()
-        system.orphans.clear()
-        system.root = None
-        system.pool.closed = True
-        system.pool.free.clear()
-        system.timers.close_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.runtime.system import all_systems
+from otpy.runtime.systems import all_systems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
