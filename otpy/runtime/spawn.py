@@ -75,6 +75,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
                 raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
             system.names[spec.name] = ref
             ref.name = spec.name
+            if system.awaited_names:
+                system.tell_of_name(spec.name)
         system.alive += 1
         ref.number = system.last_number = system.last_number + 1
         if parent is not None:

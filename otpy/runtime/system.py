@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Slot
 
 __all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
 
@@ -99,6 +100,7 @@ class System(Inspection):
         self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
+        self.awaited_names: dict[str, dict[Slot, None]] = {}  # who waits for a name that nobody holds
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
@@ -213,6 +215,13 @@ class System(Inspection):
             if ref.reason is None:
                 self.names[name] = ref
                 ref.name = name
+                if self.awaited_names:
+                    self.tell_of_name(name)
+
+    def tell_of_name(self, name: str) -> None:
+        """Wake those who wait for a name that has just been taken; called with the lock held."""
+        for slot in self.awaited_names.pop(name, {}):
+            slot.resolve(None)
 
     def find(self, path: str) -> Ref[Any] | None:
         """The living actor at a path such as `shop/feed/17`."""
@@ -321,6 +330,8 @@ class System(Inspection):
         """End all threads of the system that can end."""
         with self.lock:
             self.stopped = True
+            for name in list(self.awaited_names):
+                self.tell_of_name(name)  # nobody will ever take it
         self.timers.close()
         if self.watchdog is not None:
             self.watchdog.close()

@@ -106,7 +106,11 @@ def use(system: otpy.System) -> None:
     assert_type(cache.within(0.2).call(Cache.get, key="a"), bytes | None)
     cache.cast(Cache.put, "a", b"x", fresh=True)
     cache.tell("sweep")
-    cache.ask("anything")
+    cache.ask("anything", timeout=0.2)
+    assert_type(cache.within(0.2, wait_for_name=1.0).call(Cache.get, "a"), bytes | None)
+    cache.ask("anything", block=False).get(timeout=1.0)
+    cache.proxy().items.get(timeout=1.0)
+    cache.exit(otpy.Exit("why"))
     assert_type(cache.whereis(), otpy.Ref[Cache] | None)
 
 
