@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from otpy.cli.pipe import ending_with_its_reader
+from otpy.cli.pipe import ending_with_its_reader, write_wholly
 from otpy.control.errors import NoSuchSystemError
 from otpy.core.exit_codes import ExitCode
 from otpy.core.text import safe_str, visible
@@ -64,6 +64,7 @@ class LazyGroup(click.Group):
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
         """Read the command line; `--help` prints here."""
+        write_wholly()
         with ending_with_its_reader():
             return super().make_context(*args, **options)
 

@@ -18,7 +18,7 @@ from otpy.cli.lazy import LazyGroup
 from otpy.control.claim import claim_name
 from otpy.control.snapshot import Snapshot, from_plain
 from otpy.core.exit_codes import ExitCode
-from support.fake_system import FakeSystem, shop
+from support.fake_system import FakeSystem, shop, supervisor, worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,3 +290,26 @@ def test_a_command_whose_reader_has_gone_ends_without_a_word(serve: Serve, direc
     os.close(output)
 
     assert (ended.stderr, ended.returncode) == (b"", ExitCode.UNREAD)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["tree", "--limit", "9000"], ["tree", "--limit", "9000", "--json"]])
+def test_a_reader_that_goes_after_the_first_lines_is_noticed(
+    serve: Serve, directory: Path, words: list[str], unbuffered: str
+) -> None:
+    """More than a pipe holds, so that the write is cut short: without a buffer Python takes that for all of it."""
+    serve(FakeSystem([supervisor("shop", 3_000), *(worker(f"shop/w{number}") for number in range(3_000))]))
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "otpy.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OTPY_RUNTIME_DIR": str(directory), "PYTHONUNBUFFERED": unbuffered},
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert len(os.read(running.stdout.fileno(), 10)) == 10
+        running.stdout.close()
+        said = running.stderr.read()
+
+    assert (said, running.returncode) == (b"", ExitCode.UNREAD)
