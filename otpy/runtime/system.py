@@ -14,7 +14,6 @@ from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events.hook import Events
-from otpy.events.threads import ZombieEnded, ZombieLimitReached, ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
@@ -28,7 +27,6 @@ from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
-from otpy.runtime.stacks import frame_line, seat_of
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
@@ -262,34 +260,6 @@ class System(Inspection):
         self.orphans.pop(ref, None)
         if ref.more is not None and ref.more.has_spawned:
             self.orphans.update(dict.fromkeys(ref.more.spawned.values()))
-
-    def report_zombie(self, ref: Ref[Any]) -> None:
-        """Report a killed actor that is listed, if its code does run; else take it off the list."""
-        if ref.current is None:  # listed, then looked; its turn clears `current`, then looks at the list
-            self.undead.pop(ref, None)
-            return
-        seat = seat_of(self, ref)
-        thread = None if seat is None else seat.thread_name
-        frame = None if seat is None else frame_line(seat)
-        self.events.emit(ZombieMade(path=ref.path, thread=thread, frame=frame))
-        with self.lock:
-            ended = ref not in self.undead
-            if not ended:
-                self.undead[ref] = True
-        if ended:
-            self.events.emit(ZombieEnded(path=ref.path))
-        count = len(self.undead)
-        if count > self.max_zombies:
-            self.events.emit(ZombieLimitReached(path=self.name, count=count))
-            if self.on_too_many_zombies is not None:
-                self.on_too_many_zombies()
-
-    def drop_zombie(self, ref: Ref[Any]) -> None:
-        """Take a killed actor off the list: its code has come to an end."""
-        with self.lock:
-            reported = self.undead.pop(ref, False)
-        if reported:
-            self.events.emit(ZombieEnded(path=ref.path))
 
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.

@@ -203,7 +203,7 @@ MUTATIONS = [
     Mutation(
         "zombie listed for ever",
         "runtime/death.py",
-        "        ref.system.drop_zombie(ref)\n",
+        "        drop_zombie(ref)\n",
         "        pass\n",
         "runtime/test_zombies.py",
     ),
