@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
-from otpy.core.exits import relation
-from otpy.core.frames import Frame, user_frame
 from otpy.core.reason import Exit, Killed
 from otpy.errors import CallExitError, NoSuchActorError, StartError
 from otpy.runtime import notes
@@ -287,27 +285,6 @@ def test_a_kill_names_the_actor_that_did_it(lab: Lab) -> None:
     lab.settle()
 
     assert (victim.reason, lab.system.exits("lab/victim")[0].by) == (Killed(), "lab/killer")
-
-
-@pytest.mark.parametrize(
-    ("ended", "related"),
-    [("s/a", "own"), ("s/a/1", "below"), ("s", "above"), ("s/ab", None), ("s/b", None), ("s/a1", None)],
-)
-def test_relation_of_paths(ended: str, related: str | None) -> None:
-    assert relation("s/a", ended) == related
-
-
-def test_the_users_own_frame_is_preferred() -> None:
-    own, package, library = "/srv/shop.py", "/usr/lib/python3/site-packages/x.py", threading.__file__
-
-    def where(*files: str) -> str | None:
-        return user_frame(tuple(Frame(file, 1, "f") for file in files))
-
-    assert where(own, package, library) == f"{own}:1 in f"
-    assert where(package, library) == f"{package}:1 in f"
-    assert where(own, otpy.__file__) == f"{own}:1 in f"
-    assert where(library) == f"{library}:1 in f"
-    assert where() is None
 
 
 class Array:
