@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from otpy.control.rights import Rights
     from otpy.core.clock import Clock
-    from otpy.events import Event
+    from otpy.events.event import Event
     from otpy.runtime.stopping import Unstopped
 
 __all__ = ["SHUTDOWN", "Application", "main", "run", "snake"]

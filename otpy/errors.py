@@ -21,6 +21,7 @@ OtpyError
 ├── ChildStateError                   the child is running, restarting or present, and may not be
 ├── MaxChildrenError                  a dynamic supervisor is full
 ├── NoSuchActorError (LookupError)    no actor has this path
+├── UnforeseeableError (LookupError)  a declared tree has no such part, or does not tell without being started
 ├── TreeFailedError                   the root of a running program gave up or crashed
 ├── BlockingError                     a blocking call where an event loop runs: await its other form
 ├── ThreadLimitError                  no further thread may be, or could be, started
@@ -38,6 +39,7 @@ from otpy.core.text import safe_repr, shorten, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
     from otpy.core.reason import BadSpec, Reason, RestartLimit
 
@@ -66,6 +68,7 @@ __all__ = [
     "TreeFailedError",
     "TreeSpecError",
     "UncarriableError",
+    "UnforeseeableError",
     "UnknownOptionError",
     "UnknownRequestError",
 ]
@@ -121,6 +124,11 @@ class StartError(OtpyError):
         super().__init__(text or f"{path} did not start: {reason}")
         self.path = path
         self.reason = reason
+
+    def and_then(self, became: str) -> Self:
+        """The same error, that also says what became of the actor."""
+        self.args = (f"{self}; {became}",)
+        return self
 
 
 class TreeSpecError(StartError, SpecError):
@@ -276,6 +284,10 @@ class NoSuchActorError(OtpyError, LookupError):
         """Name the path and, where known, what is there instead."""
         super().__init__(f"no actor {shorten(path)!r}" + (f": {hint}" if hint else ""))
         self.path = path
+
+
+class UnforeseeableError(OtpyError, LookupError):
+    """A declared tree has no such part, or it cannot be known without starting the tree."""
 
 
 class TreeFailedError(OtpyError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ LAST_BREATH = 5.0
 
 settings.register_profile("otpy", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("otpy")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

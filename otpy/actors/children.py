@@ -50,6 +50,10 @@ class Entry:
         """Whether a limit of its own was passed, and nobody has started it since."""
         return False
 
+    def give_up(self) -> None:
+        """Have no process until somebody starts it by hand; for one with a limit of its own."""
+        raise NotImplementedError
+
     @property
     def shutdown(self) -> float:
         """Seconds it gets to end; a brutal kill is -1."""

@@ -25,8 +25,8 @@ __all__ = [
     "check_depth",
     "check_entry",
     "check_names_free",
-    "check_words",
     "declare",
+    "misspelt",
 ]
 
 MAX_DEPTH = 100
@@ -117,14 +117,17 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
 
 
 SETTINGS = ("auto_shutdown", "children", "max_children", "max_restarts", "max_seconds", "strategy")
+HOUSE = ("otpy.actors.", "otpy.runtime.", "builtins", "pykka.")
+"""Whose words are spelt right."""
 NEAR = 0.85
 """How near a word must be to a setting, as difflib tells, to be taken for it."""
 
 
-def check_words(path: str, cls: type, base: type) -> None:
-    """Refuse what a subclass calls nearly as a setting is called: nobody would ever read it. Raises SpecError."""
-    words = [word for own in cls.__mro__ if not issubclass(base, own) for word in vars(own)]
+def misspelt(cls: type) -> str | None:
+    """What a subclass calls nearly as a setting is called, in a sentence: nobody would ever read it."""
+    words = [word for own in cls.__mro__ if not own.__module__.startswith(HOUSE) for word in vars(own)]
     for word in words:
         near = None if word in SETTINGS else nearest(word, SETTINGS, cutoff=NEAR)
-        if near is not None and not hasattr(base, word):
-            raise SpecError(path, f"{cls.__name__} has {word!r}, which is no setting: did you mean {near!r}?")
+        if near is not None:
+            return f"{cls.__name__} has {word!r}, which is no setting: did you mean {near!r}?"
+    return None

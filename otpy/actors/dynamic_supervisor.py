@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.declared import Plan, check_child
 from otpy.actors.flow import Flow, operation, query
-from otpy.actors.gentle import GentleEntry
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
 from otpy.core.reason import Reason, is_clean
@@ -166,18 +165,15 @@ class DynamicSupervisor(Keeper):
 
         Raises:
             ChildNotFoundError: it is no child of this supervisor.
-            StartError: it did not start again; it is forgotten, unless it had been given up.
+            StartError: it did not start again. One whose restart was due is tried again later, one that had been given
+                up stays so, any other is forgotten.
         """
         ident, entry = self._entry_with(ref)
-        was_given_up = entry.given_up
-        yield from self.stop_entry(entry)
-        error = yield from self.start_entry(ident, entry)
-        if error is not None and was_given_up and isinstance(entry, GentleEntry):
-            entry.give_up()
-        elif entry.ref is None:
+        error = yield from self.renew(ident, entry)
+        if entry.ref is None and not (entry.restarting or entry.given_up):
             self._table.remove(ident)
         if error is not None:
-            raise error
+            raise self.by_hand_failed(ident, entry, error)
         return entry.ref
 
     @query

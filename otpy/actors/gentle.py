@@ -12,7 +12,7 @@ from otpy.actors.stopping import Stopping
 from otpy.core.backoff import delay, is_healthy
 from otpy.core.intensity import admit
 from otpy.core.reason import RestartLimit
-from otpy.events import ChildGivenUp, RestartDelayed
+from otpy.events.supervision import ChildGivenUp, RestartDelayed
 from otpy.runtime.mailbox import tick
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.children import ChildTable, Entry
-from otpy.actors.declared import check_words
+from otpy.actors.declared import misspelt
 from otpy.actors.flow import Flow, Wait, deliver_answer
 from otpy.actors.gentle import Gentle
 from otpy.core.decision import Fail, Ignore, NoReply, Stop
@@ -16,7 +16,7 @@ from otpy.core.reason import BadReturn, BadSpec, Reason, Restart, RestartLimit, 
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str, shorten
 from otpy.errors import ChildNotFoundError, IgnoredError, SpecError, StartError, UnknownRequestError
-from otpy.events import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
+from otpy.events.supervision import ChildStarted, ChildStartFailed, ChildTerminated, RestartLimitReached
 from otpy.runtime.birth import begin, begin_inline, expire_start
 from otpy.runtime.mailbox import put
 from otpy.runtime.spawn import new_ref, start_arguments
@@ -46,11 +46,17 @@ class Keeper(Gentle):
     """The window in which restarts are counted, in seconds. The time children take to start and stop passes in it, so
     one that takes longer than this to crash, stop and start again is never restarted too often."""
 
+    _misspelt: ClassVar[str | None] = None
     _table: ChildTable
     _stamps: list[float]
     _recent: tuple[tuple[float, str | int, Reason], ...]
     _path: str
     _inline: Wait
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Look for misspelt settings once for each class: comparing words takes longer than a start."""
+        super().__init_subclass__(**kwargs)
+        cls._misspelt = misspelt(cls)
 
     @classmethod
     def make(cls, ref: Any) -> Any:  # Any: as Actor.make
@@ -60,16 +66,14 @@ class Keeper(Gentle):
         return keeper
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Run a subclass's own `__init__`, without arguments, then `init`; check the flags, then start the children."""
+        """Run `init`, check the flags, then start the children."""
         self._stamps = []
         self._recent = ()
         self._stops = {}
         self._me = self.ref
         self._path = self.ref.path
         self._inline = Wait()
-        if self._own_init:
-            type(self).__init__(self)
-        match self.init(*args, **kwargs):
+        match self.otpy_init(*args, **kwargs):
             case None:
                 pass
             case (Ignore() | Stop() | Fail()) as decision:
@@ -82,6 +86,12 @@ class Keeper(Gentle):
         except SpecError as error:
             # A mistake in a declaration is no crash: only its starter hears of it.
             return Fail(BadSpec(error.path, error.problem))
+
+    def otpy_init(self, *args: Any, **kwargs: Any) -> object:
+        """Run a subclass's own `__init__`, without arguments, then `init`; returns what that said."""
+        if self._own_init:
+            type(self).__init__(self)
+        return self.init(*args, **kwargs)
 
     def start_children_in_order(self) -> object:
         """Start what is declared; a dynamic supervisor declares nothing."""
@@ -102,7 +112,8 @@ class Keeper(Gentle):
 
     def check_flags(self, path: str) -> None:
         """Refuse flags that cannot work, before anything starts. Raises SpecError."""
-        check_words(path, type(self), Keeper)
+        if self._misspelt is not None:
+            raise SpecError(path, self._misspelt)
         problem = Window(self.max_restarts, self.max_seconds).problem()
         if problem is not None:
             raise SpecError(path, problem)
@@ -186,6 +197,19 @@ class Keeper(Gentle):
         """Say that a child did not start."""
         self.system.events.emit(ChildStartFailed(path=f"{self._path}/{ident}", reason=error.reason))
 
+    def by_hand_failed(self, ident: str | int, entry: Entry, error: StartError) -> StartError:
+        """A start at somebody's wish has failed: its error, which also says what became of the child."""
+        if entry.restarting:
+            return error.and_then("its supervisor tries again")
+        is_kept = ident in self._table.by_id
+        decide = self.system.history.decide
+        decide(self._me, ident, "start failed", str(error.reason))
+        decide(self._me, ident, "kept" if is_kept else "forgot")
+        if not is_kept:
+            return error.and_then("its supervisor has forgotten it")
+        until = "until it, its group or its supervisor is restarted"
+        return error.and_then("it stays given up" if entry.given_up else f"it stays stopped {until}")
+
     # Restarting.
 
     def admit_restart(self, ident: str | int, entry: Entry, reason: Reason) -> RestartLimit | None:
@@ -238,6 +262,7 @@ class Keeper(Gentle):
     def retry_later(self, ident: str | int, entry: Entry, error: StartError) -> None:
         """A restart failed: try again after what else waits, as OTP does by a cast to itself."""
         self.report_start_failed(ident, error)
+        self.system.history.attempt_failed(self._me, ident, entry.starts)
         self.system.history.decide(self._me, ident, "restart failed", str(error.reason))
         backoff = entry.spec.options.backoff
         if backoff is not None:
@@ -252,6 +277,24 @@ class Keeper(Gentle):
         if entry is None or not entry.restarting:
             return None
         return (yield from self.restart(ident, entry, reason))
+
+    def renew(self, ident: str | int, entry: Entry) -> Flow[StartError | None]:
+        """Stop a child, if it runs, and start it again at somebody's wish; returns why it did not start.
+
+        When it does not, what was pending goes on: one whose restart was due is tried again, one that was given up
+        stays so. It is not counted as a restart.
+        """
+        was_due, was_given_up = entry.restarting, entry.given_up
+        entry.restarting = False
+        yield from self.stop_entry(entry)
+        error = yield from self.start_entry(ident, entry)
+        if error is not None and was_given_up:
+            entry.give_up()
+        elif error is not None and was_due:
+            self.retry_later(ident, entry, error)
+        elif was_due:
+            yield from self.go_on_without(ident)
+        return error
 
     # What arrives.
 

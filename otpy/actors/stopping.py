@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.actors.flow import Flow, Flowing, Wait
 from otpy.core.reason import Killed, Normal, Reason, Shutdown
-from otpy.events import ChildUnstopped
+from otpy.events.supervision import ChildUnstopped
 from otpy.runtime.death import exit_signal, kill, shut_idle
 from otpy.runtime.links import Down, Monitor, drop_link, watch
 

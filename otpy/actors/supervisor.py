@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from otpy.actors.children import ChildCounts, ChildInfo, Entry, info_of
 from otpy.actors.declared import Plan, check_child, check_children, check_names_free, declare
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Supervisor"]
 
-STRATEGIES = ("one_for_one", "one_for_all", "rest_for_one")
-AUTO_SHUTDOWNS = ("never", "any_significant", "all_significant")
-
 
 class Supervisor(Keeper):
     """Starts its children in order, stops them in reverse, and starts again what ends.
@@ -39,7 +36,10 @@ class Supervisor(Keeper):
     """Whom a restart takes along: nobody, all, or those started later."""
     auto_shutdown: AutoShutdown = "never"
     """Whether the end of significant children ends the supervisor."""
-    _settings: ClassVar[dict[str, Sequence[str]]] = {"strategy": STRATEGIES, "auto_shutdown": AUTO_SHUTDOWNS}
+    _settings: ClassVar[dict[str, Sequence[str]]] = {
+        "strategy": get_args(Strategy),
+        "auto_shutdown": get_args(AutoShutdown),
+    }
 
     def children(self) -> list[ChildSpec]:
         """Override: declare the children, in start order. Called for each incarnation, after `init`.
@@ -150,6 +150,8 @@ class Supervisor(Keeper):
     def terminate_child(self, child_id: str) -> Flow[None]:
         """Stop one child and keep its spec, unless it is temporary; also ends its restart attempts.
 
+        Those that a back-off of this child has kept waiting start now.
+
         The caller waits until the child has ended or its `shutdown` time (seconds) is over and it was killed; a killed
         one may still run as a zombie: Python cannot kill a thread.
 
@@ -159,8 +161,11 @@ class Supervisor(Keeper):
         OTP: supervisor:terminate_child/2.
         """
         entry = self.entry_of(child_id)
+        others_wait = entry.due is not None
         entry.restarting = False
         yield from self.stop_entry(entry)
+        if others_wait:
+            yield from self.go_on_without(child_id)
         if entry.spec.options.restart == "temporary":
             self._table.remove(child_id)
 
@@ -178,7 +183,26 @@ class Supervisor(Keeper):
         entry = self._stopped_entry(child_id, "terminate_child first")
         error = yield from self.start_entry(child_id, entry)
         if error is not None:
-            raise error
+            raise self.by_hand_failed(child_id, entry, error)
+        return entry.ref
+
+    @operation
+    def renew_child(self, child_id: str) -> Flow[Ref[Any] | None]:
+        """Stop one child, if it runs, and start it again at its place; not counted as a restart. `otpy restart`.
+
+        Raises:
+            ChildNotFoundError: no child has this id.
+            StartError: it did not start. One whose restart was due is tried again, one that was given up stays so, a
+                temporary one is forgotten; any other stays stopped, and its supervisor does not start it.
+
+        OTP: supervisor:terminate_child/2 followed by restart_child/2. Differs: it ends no attempts.
+        """
+        entry = self.entry_of(child_id)
+        error = yield from self.renew(child_id, entry)
+        if entry.ref is None and entry.spec.options.restart == "temporary":
+            self._table.remove(child_id)
+        if error is not None:
+            raise self.by_hand_failed(child_id, entry, error)
         return entry.ref
 
     @query
@@ -280,7 +304,8 @@ class Supervisor(Keeper):
         idents = list(self._table.by_id)
         group = affected(self.strategy, idents, idents.index(ident))
         members = [(each, self._table.by_id[each]) for each in group]
-        yield from self._start_group([(each, one) for each, one in members if one.ref is None and not one.given_up])
+        waiting = [(each, one) for each, one in members if one.ref is None and not one.given_up and each != ident]
+        yield from self._start_group(waiting)
 
     def _note_others(self, ident: str | int, others: Sequence[str | int]) -> None:
         """Have it remembered whom an exit takes along."""

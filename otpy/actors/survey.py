@@ -1,4 +1,11 @@
-"""Looking a whole tree over without starting anything: its parts as a value, and every mistake in it at once."""
+"""Looking a whole tree over without starting anything: its parts as a value, and every mistake in it at once.
+
+A start looks its tree over, too (`Supervisor.check_declared`), and by a walk of its own, which ends at the first
+mistake, makes no parts, binds no arguments and leaves to `init` what only that can tell: so it takes a fraction of the
+time, and whoever starts a child waits for it. No rule is written twice for that. A rule about one child is in
+`check_spec`, `check_specs` or `check_entry`, one about a supervisor in `check_flags` or `check_depth`, and how it is
+asked for its children in `Keeper.otpy_init` and `declare`; both walks go through all of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from otpy.actors.declared import Plan, check_depth, check_entry, declare
 from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.keeper import Keeper
 from otpy.actors.supervisor import Supervisor
-from otpy.core.part import Finding, Flags, Part
+from otpy.core.part import BEYOND, Finding, Flags, Part
 from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.text import exception_line
 from otpy.errors import SpecError
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Survey", "survey"]
 
 MAX_PARTS = 100_000
-"""Parts that are looked at; a tree that declares more is no tree anybody reads."""
+"""Parts that are looked at; below further ones nobody looks, and the survey says so."""
 ANY = "*"
 """The id of whatever a dynamic supervisor starts."""
 
@@ -69,6 +76,7 @@ class _Look:
         self.errors: list[Finding] = []
         self._with_init = with_init
         self._left = MAX_PARTS
+        self._cut: str | None = BEYOND
 
     def part(self, path: str, entry: Entry, *, is_template: bool = False) -> Part:
         """A child and what is below it; a template gets more arguments at each start."""
@@ -96,12 +104,13 @@ class _Look:
 
     def _look_below(self, path: str, entry: Entry, known: _Below) -> None:
         if self._left < 0:
+            known.unknown = self._cut
             return
         try:
             check_depth(path)
         except SpecError as error:
             self._note(error)
-            self._left = -1  # said once, and then nothing below anybody is looked at any more
+            self._left, self._cut = -1, None  # said once, and then nothing below anybody is looked at any more
             return
         plan = self._plan(path, entry, known)
         if plan is None:
@@ -127,9 +136,7 @@ class _Look:
             return None
         try:
             plan: Keeper = cls.make(Plan(path))
-            if cls._own_init:  # as Keeper.boot
-                cls.__init__(plan)
-            said = plan.init(*entry.spec.args, **entry.spec.kwargs)
+            said = plan.otpy_init(*entry.spec.args, **entry.spec.kwargs)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - it needs more than a plan; its start will tell
             known.unknown = f"its init needs a running system ({exception_line(error, 200)})"
             return None

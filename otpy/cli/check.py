@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ from rich.text import Text
 
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError
-from otpy.cli.options import directory_option
+from otpy.cli.options import directory_option, init_option, json_option
 from otpy.cli.part_views import check_view
 from otpy.cli.run import SHUTDOWN, load
 from otpy.cli.screen import console, guides_for
@@ -58,9 +60,9 @@ class Checked:
     show_default=True,
     help="Seconds in which all must have stopped, as for otpy run.",
 )
-@click.option("--init", "with_init", is_flag=True, help="Run the init of supervisors too, on objects that never run.")
+@init_option()
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option()
 @directory_option("Where the socket is to go")
 @click.pass_context
 def check(
@@ -80,8 +82,9 @@ def check(
 
     Ends with 70 when something keeps the tree from starting, or, with --strict, when anything is doubtful.
     """
-    spec = spec_of(load(target), arguments)
-    checked = look_over(spec, name, deadline=shutdown, with_init=with_init, directory=directory)
+    with redirect_stdout(sys.stderr):  # what the tree's own code prints is no part of the answer
+        spec = spec_of(load(target), arguments)
+        checked = look_over(spec, name, deadline=shutdown, with_init=with_init, directory=directory)
     if as_json:
         click.echo(json.dumps(_plain(checked), indent=2))
     else:
@@ -120,13 +123,11 @@ def _socket(name: str, directory: Path | None) -> tuple[str, str | None, list[Fi
     """The name it would get, and the directory of its socket, or why there would be none."""
     from otpy.control.claim import free_name  # noqa: PLC0415 - as in `run`
     from otpy.control.directory import default_directory  # noqa: PLC0415
-    from otpy.control.errors import DirectoryError, SystemNameError  # noqa: PLC0415
+    from otpy.control.errors import DirectoryError  # noqa: PLC0415
     from otpy.core.part import Finding  # noqa: PLC0415
 
     try:
         return free_name(name, directory), str(directory or default_directory()), []
-    except SystemNameError as error:
-        return name, None, [Finding("error", name, str(error))]
     except DirectoryError as error:
         return name, None, [Finding("warning", name, f"it would run without a control socket: {error}")]
 

@@ -26,7 +26,7 @@ from otpy.demo.count_files import SCHEDULER, Agent, Scheduler
 from otpy.demo.tree import CountFiles
 from otpy.demo.trouble import MOMENTS, Trouble, mute
 from otpy.errors import TreeFailedError
-from otpy.events import RestartLimitReached
+from otpy.events.supervision import RestartLimitReached
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from otpy.cli.check import spec_of
-from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.cli.lazy import CommandError
+from otpy.cli.options import init_option, json_option
 from otpy.cli.part_views import explain_view
 from otpy.cli.run import load
 from otpy.cli.screen import console
 from otpy.core.consequences import End, foretell, thresholds
-from otpy.core.story import Unforeseeable
 
 if TYPE_CHECKING:
     from otpy.core.part import Part
@@ -30,8 +32,8 @@ __all__ = ["explain"]
 @click.option("--reason", type=click.Choice(get_args(End)), default="crash", show_default=True, help="How.")
 @click.option("--times", type=click.IntRange(1, 1_000), default=1, show_default=True, help="How often in a row.")
 @click.option("--name", help="What the program is called; by default after the tree.")
-@click.option("--init", "with_init", is_flag=True, help="Run the init of supervisors too, on objects that never run.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@init_option()
+@json_option()
 def explain(
     target: str,
     arguments: tuple[str, ...],
@@ -47,11 +49,9 @@ def explain(
 
     It is foretold from the functions that supervisors use, as if all else went well; nothing is started.
     """
-    root = _declared(spec_of(load(target), arguments), name, with_init=with_init)
-    try:
-        rounds, passed = foretell(root, path, reason, times), thresholds(root, path, reason)
-    except Unforeseeable as error:
-        raise CommandUsageError(str(error)) from error
+    with redirect_stdout(sys.stderr):  # what the tree's own code prints is no part of the answer
+        root = _declared(spec_of(load(target), arguments), name, with_init=with_init)
+    rounds, passed = foretell(root, path, reason, times), thresholds(root, path, reason)
     if as_json:
         plain = {"path": path, "reason": reason, "rounds": [asdict(each) for each in rounds]}
         click.echo(json.dumps(plain | {"thresholds": [asdict(each) for each in passed]}, indent=2))
@@ -63,8 +63,11 @@ def _declared(spec: ChildSpec, name: str | None, *, with_init: bool) -> Part:
     """The tree as a value; one that could not start has no consequences."""
     from otpy.actors.survey import survey  # noqa: PLC0415 - as in `run`
     from otpy.app import snake  # noqa: PLC0415
+    from otpy.control.claim import check_name  # noqa: PLC0415
 
-    found = survey(name or snake(spec.id), spec, with_init=with_init)
+    wanted = name or snake(spec.id)
+    check_name(wanted)
+    found = survey(wanted, spec, with_init=with_init)
     if found.root is None or found.errors:
         more = f" (and {len(found.errors) - 1} more: otpy check)" if len(found.errors) > 1 else ""
         raise CommandError(f"{found.errors[0]}{more}")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from otpy.cli.pipe import ending_with_its_reader
+from otpy.cli.pipe import ending_with_its_reader, write_wholly
 from otpy.control.errors import NoSuchSystemError
 from otpy.core.exit_codes import ExitCode
 from otpy.core.text import safe_str, visible
-from otpy.errors import OtpyError
+from otpy.errors import OtpyError, UnforeseeableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +64,7 @@ class LazyGroup(click.Group):
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
         """Read the command line; `--help` prints here."""
+        write_wholly()
         with ending_with_its_reader():
             return super().make_context(*args, **options)
 
@@ -72,7 +73,7 @@ class LazyGroup(click.Group):
         try:
             with ending_with_its_reader():
                 return super().invoke(ctx)
-        except NoSuchSystemError as error:
+        except (NoSuchSystemError, UnforeseeableError) as error:
             raise CommandUsageError(str(error)) from error
         except OtpyError as error:
             raise CommandError(safe_str(error, ERROR_LIMIT)) from error

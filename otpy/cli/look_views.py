@@ -34,6 +34,8 @@ def state_view(record: StateRecord) -> RenderableType:
 def stack_view(detail: Detail) -> RenderableType:
     """The stack of an actor that runs."""
     record = detail.record
+    if not record.number:
+        return Text(f"{visible(record.path)} is {visible(record.status)} and has no process")
     if detail.stack is None:
         return Text(f"{visible(record.path)} is {visible(record.status)}: it runs on no thread now")
     waiting = f", waiting for {visible(record.waiting, LIMIT)}" if record.waiting else ""

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["directory_option"]
+__all__ = ["directory_option", "init_option", "json_option"]
 
 F = TypeVar("F", bound="Callable[..., object]")
 
@@ -23,3 +23,14 @@ def directory_option(what: str) -> Callable[[F], F]:
         envvar="OTPY_RUNTIME_DIR",
         help=f"{what}, if not in the usual place; also $OTPY_RUNTIME_DIR.",
     )
+
+
+def json_option(what: str = "one JSON object") -> Callable[[F], F]:
+    """The option `--json`, which prints `what` for programs; a command gets it as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what}.")
+
+
+def init_option() -> Callable[[F], F]:
+    """The option `--init` of commands that look at a declared tree; they get it as `with_init`."""
+    words = "Run the init of supervisors too, on objects that never run."
+    return click.option("--init", "with_init", is_flag=True, help=words)

@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otpy.core.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ending_with_its_reader"]
+__all__ = ["ending_with_its_reader", "write_wholly"]
+
+
+def write_wholly() -> None:
+    """Have an output without a buffer, as with PYTHONUNBUFFERED, write all of a text or fail.
+
+    CPython takes it for done when a pipe takes a part of it, and so would never hear that its reader has gone.
+    """
+    output = sys.stdout
+    if isinstance(output, io.TextIOWrapper) and isinstance(output.buffer, io.RawIOBase):
+        whole: Any = _Whole(output.buffer)  # Any: it has all of a buffer that a text layer uses
+        sys.stdout = io.TextIOWrapper(whole, output.encoding, output.errors, write_through=True)
+
+
+class _Whole(io.RawIOBase):
+    """A raw output that writes again until nothing is left; it leaves the file to its owner."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def write(self, data: Any, /) -> int:
+        left = memoryview(data)
+        while left:
+            written = self._raw.write(left)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            left = left[written:]
+        return len(data)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.views import programs_view
@@ -19,7 +20,7 @@ __all__ = ["ps"]
 
 
 @click.command
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+@json_option("one JSON list")
 @reach_options
 def ps(reach: Reach, *, as_json: bool) -> None:
     """List the otpy programs that are running."""

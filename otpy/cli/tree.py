@@ -10,6 +10,7 @@ import click
 from rich.live import Live
 from rich.text import Text
 
+from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console, guides_for
 from otpy.cli.views import tree_view
@@ -33,7 +34,7 @@ LIMIT = 50
 
 @click.command
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; with --watch one a line.")
+@json_option("one JSON object; with --watch one a line")
 @click.option("--watch", "-w", "watching", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @click.option(
     "--interval", type=click.FloatRange(min=0.1), default=1.0, show_default=True, help="Seconds, for --watch."

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from otpy.cli.columns import GAP
+from otpy.cli.columns import GAP, Ragged
 from otpy.cli.formats import counted, duration
 from otpy.core.text import visible
 
@@ -39,7 +39,7 @@ def why_view(exits: Exits) -> RenderableType:
         return Text(f"{visible(exits.path)} has not ended, as far as the program remembers")
     parts: list[RenderableType] = []
     for record in exits.exits:
-        parts += [Text("")] * bool(parts) + [Text(_head(record), style="bold"), _facts_table(record)]
+        parts += [Text("")] * bool(parts) + [Text(_head(record), style="bold"), Ragged(_facts_table(record))]
     return Group(*parts)
 
 
@@ -87,6 +87,8 @@ def _done(action: ExitAction) -> str:
             return f"by {action.detail} it took along {_listed(action.others, action.others_left_out)}"
         case "restart":
             return f"its supervisor started it again: restart {action.restart}, {_counted_in_window(action)}"
+        case "attempt":
+            return f"its supervisor tried in vain to start it again: {_counted_in_window(action)}"
         case "gave up":
             who = "its supervisor gave it up" if action.detail == "child" else "its supervisor gave up"
             return f"{who}: {_counted_in_window(action)}"
@@ -95,6 +97,7 @@ def _done(action: ExitAction) -> str:
 
 _SAID = {
     "restart failed": "its start failed and is tried again: {}",
+    "start failed": "it was started by hand, and that failed: {}",
     "waits": "its supervisor waits {} before it starts it again",
     "ended itself": "its supervisor ended itself (auto_shutdown {})",
     "kept": "its supervisor kept it stopped",

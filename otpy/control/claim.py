@@ -29,7 +29,16 @@ from otpy.control.forks import after_fork, forget
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NameClaim", "claim_name", "free_name", "holder_pid", "is_alive_in", "listed_names", "socket_file"]
+__all__ = [
+    "NameClaim",
+    "check_name",
+    "claim_name",
+    "free_name",
+    "holder_pid",
+    "is_alive_in",
+    "listed_names",
+    "socket_file",
+]
 
 MAX_NAME_BYTES = 64
 """A name's length as a file name, so that a socket path through a directory's descriptor always fits."""
@@ -51,7 +60,7 @@ def claim_name(name: str, directory: Path | None = None) -> NameClaim:
         SystemNameError: the name is empty, too long, or has a `/` in it.
         DirectoryError: the directory is not safe to use.
     """
-    _check_name(name)
+    check_name(name)
     folder = default_directory() if directory is None else directory
     elsewhere = search()[1:] if directory is None else []
     descriptor = open_directory(folder, create=True)
@@ -72,7 +81,7 @@ def free_name(name: str, directory: Path | None = None) -> str:
     Raises:
         SystemNameError, DirectoryError: as `claim_name`.
     """
-    _check_name(name)
+    check_name(name)
     folder = default_directory() if directory is None else directory
     examine_directory(folder)
     places = [folder] if directory is not None else search()
@@ -166,7 +175,8 @@ class NameClaim:
             os.close(self._descriptor)
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a system's and its socket's. Raises SystemNameError."""
     if not name or "/" in name or name in {".", ".."}:
         raise SystemNameError(name, "must be a word without '/', for paths begin with it")
     if len(socket_file(name)) > MAX_NAME_BYTES + len(SOCKET):

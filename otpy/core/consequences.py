@@ -55,7 +55,7 @@ def foretell(root: Part, path: str, end: End = "crash", times: int = 1) -> list[
     """What happens when the actor at a path ends, so many times in a row; fewer when it is gone for good before.
 
     Raises:
-        Unforeseeable: there is no such part, or nothing is known of it.
+        UnforeseeableError: there is no such part, or nothing is known of it.
     """
     story = Story(root)
     rounds: list[Round] = []
@@ -71,7 +71,7 @@ def thresholds(root: Part, path: str, end: End = "crash") -> list[Threshold]:
     """Who gives up when the actor at a path ends like that again and again, from its own supervisor upwards.
 
     Raises:
-        Unforeseeable: as `foretell`.
+        UnforeseeableError: as `foretell`.
     """
     node = Story(root).find(path, grows=True)
     assert node is not None  # noqa: S101 - at the start everybody is there

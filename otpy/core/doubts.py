@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from otpy.core.backoff import delay
 from otpy.core.intensity import Window
-from otpy.core.part import Finding, all_parts
+from otpy.core.part import BEYOND, Finding, all_parts
 from otpy.core.strategy import affected
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def doubts(root: Part, deadline: float) -> list[Finding]:
         deadline: seconds in which all of it must have stopped, as for `otpy run --shutdown`.
     """
     found = [(part.path, text) for part in all_parts(root) for text in _about(part)]
+    found += [(part.path, f"neither its children nor any later ones are known: {BEYOND}") for part in _unseen(root)][:1]
     return [Finding("warning", path, text) for path, text in [*_about_stop(root, deadline), *found]]
 
 
@@ -58,8 +59,12 @@ def _about_stop(root: Part, deadline: float) -> Iterator[tuple[str, str]]:
     )
 
 
+def _unseen(root: Part) -> Iterator[Part]:
+    return (part for part in all_parts(root) if part.unknown == BEYOND)
+
+
 def _about(part: Part) -> Iterator[str]:
-    if part.unknown is not None:
+    if part.unknown is not None and part.unknown != BEYOND:
         yield f"its children cannot be known without starting it: {part.unknown}"
     if part.is_supervisor:
         yield from _about_supervisor(part)

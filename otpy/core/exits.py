@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from otpy.core.reason import Crashed
-
-__all__ = ["ExitAction", "ExitRecord", "relation", "user_frame"]
+__all__ = ["ExitAction", "ExitRecord", "relation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +12,12 @@ class ExitAction:
     """One thing a supervisor did about an exit."""
 
     what: str
-    """`stopped others`, `restart`, `restart failed`, `waits`, `gave up`, `ended itself`, `kept` or `forgot`."""
+    """`stopped others`, `restart`, `attempt` at one that failed, `restart failed`, `start failed` when it was done by
+    hand, `waits`, `gave up`, `ended itself`, `kept` or `forgot`."""
     ago: float
     """Seconds before the record was made."""
     restart: int = 0
-    """Which restart of this child it was, since its supervisor started; 0 where it was none."""
+    """Which restart of this child it was, or would have been, since its supervisor started; 0 where it was none."""
     in_window: int = 0
     """How many restarts the supervisor counted within `max_seconds`, this one included."""
     max_restarts: int = 0
@@ -89,21 +84,3 @@ def relation(path: str, ended: str) -> str | None:
     if ended.startswith(path + "/"):
         return "below"
     return "above" if path.startswith(ended + "/") else None
-
-
-def user_frame(crash: Crashed) -> str | None:
-    """The innermost line of the user's own code in a traceback, as `file:line in function`.
-
-    Failing that, one in an installed package, and failing that the innermost of all.
-    """
-    frames = crash.frames[::-1]
-    others = [frame for frame in frames if not frame.file.startswith(_LIBRARY) or "site-packages" in frame.file]
-    others = [frame for frame in others if not frame.file.startswith(_OTPY) or frame.file.startswith(_DEMO)]
-    own = (frame for frame in others if "site-packages" not in frame.file)
-    frame = next(own, None) or next(iter(others), None) or next(iter(frames), None)
-    return None if frame is None else f"{frame.file}:{frame.line} in {frame.function}"
-
-
-_LIBRARY = (str(Path(os.__file__).parent) + os.sep, "<frozen ")
-_OTPY = str(Path(__file__).parents[1]) + os.sep
-_DEMO = str(Path(_OTPY, "demo")) + os.sep  # a user's program, as users write one

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from otpy.core.spec import Options
     from otpy.core.strategy import AutoShutdown, Strategy
 
-__all__ = ["Finding", "Flags", "Part", "all_parts"]
+__all__ = ["BEYOND", "Finding", "Flags", "Part", "all_parts"]
+
+BEYOND = "there are too many parts before it; a tree of which so many are declared is no tree anybody reads"
+"""Why nothing is known of what is below a supervisor that the look at a tree did not come to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,20 +5,18 @@ A reason holds text only, never a live traceback, which would keep the dead inca
 
 from __future__ import annotations
 
-import linecache
-import os
 import signal
 from dataclasses import dataclass, field
 from functools import wraps
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.frames import Frame, frames_of
+from otpy.core.masking import hide
 from otpy.core.text import safe_repr, safe_str, type_name, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
 __all__ = [
     "TEXT_ONLY",
@@ -28,7 +26,6 @@ __all__ = [
     "Exit",
     "Exited",
     "FailedChild",
-    "Frame",
     "Kill",
     "Killed",
     "NoConnection",
@@ -46,8 +43,6 @@ __all__ = [
     "told_restarts",
 ]
 
-MAX_FRAMES = 20
-"""Frames kept of a traceback, the innermost; deep recursion has a thousand."""
 MAX_RUNS = 5
 """Restarts told in one sentence, those of one child for one reason counted as one."""
 MAX_CAUSES = 5
@@ -235,20 +230,6 @@ class NoConnection(Reason):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One line of a traceback, as text."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        source = linecache.getline(self.file, self.line).strip()
-        head = f'  File "{self.file}", line {self.line}, in {self.function}'
-        return f"{head}\n    {source}" if source else head
-
-
-@dataclass(frozen=True, slots=True)
 class Crashed(Reason):
     """An exception escaped from its code. OTP: `{Error, Stacktrace}`."""
 
@@ -280,7 +261,8 @@ class Crashed(Reason):
         if before is None and not _IS_SUPPRESSED(error):
             before = _CONTEXT(error)
         cause = Crashed.of(before, box, depth - 1) if before is not None and before is not error and depth > 1 else None
-        return Crashed(_CLASS_NAME(type(error)), safe_str(error, box=box), _frames(_TRACEBACK(error)), cause)
+        text = str(hide("", safe_str(error, box=box)))  # drivers put whole addresses into their errors
+        return Crashed(_CLASS_NAME(type(error)), text, frames_of(_TRACEBACK(error)), cause)
 
 
 def check_reason(where: str, reason: object) -> None:
@@ -335,27 +317,9 @@ def is_clean(reason: Reason) -> bool:
     return isinstance(reason, Normal | Shutdown)
 
 
-def _frames(traceback: TracebackType | None) -> tuple[Frame, ...]:
-    frames: list[Frame] = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if frames or not _is_own(code.co_filename):
-            frames.append(Frame(code.co_filename, traceback.tb_lineno, code.co_name))
-        traceback = traceback.tb_next
-    return tuple(frames[-MAX_FRAMES:])
-
-
 # Read past what a class of exceptions may have put in their place: a report runs nobody's code.
 _CLASS_NAME = type.__dict__["__name__"].__get__
 _CAUSE = BaseException.__dict__["__cause__"].__get__
 _CONTEXT = BaseException.__dict__["__context__"].__get__
 _IS_SUPPRESSED = BaseException.__dict__["__suppress_context__"].__get__
 _TRACEBACK = BaseException.__dict__["__traceback__"].__get__
-
-# otpy's own frames stand above every handler and would only hide it; the demo is a user's program.
-_OWN = str(Path(__file__).parents[1]) + os.sep
-_DEMO = os.path.join(_OWN, "demo", "")  # noqa: PTH118 - compared as text, for each frame of each crash
-
-
-def _is_own(file: str) -> bool:
-    return file.startswith(_OWN) and not file.startswith(_DEMO)

@@ -35,7 +35,7 @@ class ActorRecord:
     queue: int
     """Messages waiting."""
     busy: float | None
-    """Seconds in the current message, in steps of the watchdog's 10 ms; None when idle."""
+    """Seconds in the current message, in steps of 10 ms, on a thread of its own of 1 s; None when idle."""
     current: str | None
     """The current message, as `cast put`, `call get`, `info`, `init`."""
     thread: str | None

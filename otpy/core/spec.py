@@ -37,6 +37,8 @@ __all__ = [
     "ChildSpec",
     "Name",
     "Options",
+    "Overflow",
+    "Place",
     "child",
     "name",
     "refuse_options",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from otpy.core.backoff import Backoff
 from otpy.core.intensity import Limit
 from otpy.core.number import is_number
-from otpy.core.spec import BRUTAL_KILL, DEFAULT, ChildSpec
+from otpy.core.spec import BRUTAL_KILL, DEFAULT, ChildSpec, Overflow, Place
+from otpy.core.strategy import Restart
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str
 from otpy.errors import SpecError
@@ -21,11 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_spec", "check_specs"]
 
-_CHOICES: Final = {
-    "restart": ("permanent", "transient", "temporary"),
-    "place": ("pool", "thread", "loop", "process", None),
-    "overflow": ("drop_new", "drop_old", "raise"),
-}
+_CHOICES: Final = {"restart": get_args(Restart), "place": (*get_args(Place), None), "overflow": get_args(Overflow)}
 
 
 def check_specs(

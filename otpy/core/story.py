@@ -9,6 +9,7 @@ from otpy.core.exit_codes import ExitCode
 from otpy.core.intensity import Window, admit
 from otpy.core.reason import RestartLimit, Shutdown, is_clean
 from otpy.core.strategy import affected, ends_supervisor, verdict
+from otpy.errors import UnforeseeableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,14 +17,10 @@ if TYPE_CHECKING:
     from otpy.core.part import Part
     from otpy.core.reason import Reason
 
-__all__ = ["Node", "Round", "Step", "Story", "Unforeseeable", "exit_code_of", "is_end_of", "limit_of"]
+__all__ = ["Node", "Round", "Step", "Story", "exit_code_of", "is_end_of", "limit_of"]
 
 Kind = Literal["ended", "follows", "stopped", "started", "stays", "forgotten", "waits", "given_up", "gives_up", "exit"]
 DEATHS: Final = ("ended", "follows", "stopped", "gives_up")
-
-
-class Unforeseeable(Exception):  # noqa: N818 - no mistake, but a limit of what can be known
-    """There is no such part, or it cannot be known without starting the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +87,7 @@ class Story:
         first, *rest = path.split("/")
         node = self.root
         if first != node.part.path:
-            message = f"no part {path!r}: paths here begin with {node.part.path!r}"
-            raise Unforeseeable(message)
+            raise UnforeseeableError(f"no part {path!r}: paths here begin with {node.part.path!r}")
         for ident in rest:
             found = next((child for child in node.children if _id(child) == ident), None)
             if found is None and grows and _is_dynamic(node.part):
@@ -99,15 +95,14 @@ class Story:
             if found is None and not grows:
                 return None
             if found is None:
-                raise Unforeseeable(_missing(node.part, ident))
+                raise UnforeseeableError(_missing(node.part, ident))
             node = found
         return node
 
     def _grown(self, node: Node, ident: str) -> Node:
         """A child that somebody has started under a dynamic supervisor."""
         if not node.part.children:
-            message = f"what {node.part.path} starts is not declared: otpy.dynamic(Class) would say so"
-            raise Unforeseeable(message)
+            raise UnforeseeableError(f"what {node.part.path} starts is not declared: otpy.dynamic(Class) would say so")
         child = Node(_placed(node.part.children[0], f"{node.part.path}/{ident}"), node)
         node.children.append(child)
         before, self.steps = self.steps, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from otpy.events import LoopBlocked
+from otpy.events.threads import LoopBlocked
 from otpy.runtime.stacks import frame_line
 
 if TYPE_CHECKING:

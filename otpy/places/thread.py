@@ -99,13 +99,13 @@ class ThreadHome:
                 self._rest()
                 continue
             seat.turns += 1
-            seat.since = self._system.clock.now()
+            seat.since, seat.seen_in = self._system.clock.now(), None
             seat.ref = ref
             context = ref.context or ref.new_context()
             context.run(turn, ref, BATCH, seat)
             seat.wake_late()
             after_turn(ref)
-            seat.ref = None
+            seat.ref = seat.held = None
         self._end()
 
     def _rest(self) -> None:

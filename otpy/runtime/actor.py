@@ -10,14 +10,14 @@ from otpy.core.decision import Stop
 from otpy.core.reason import NoProc, Normal, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
-from otpy.events import UnknownMessage
+from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
+from otpy.runtime.delivery import deliver_info
 from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
-from otpy.runtime.ref import Ref, deliver_info
 from otpy.runtime.request import async_callback, vocabulary
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.core.spec import ChildSpec
     from otpy.runtime.records import Children
+    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
     from otpy.runtime.timers import Timer
 

@@ -20,6 +20,7 @@ from otpy.runtime.mailbox import bury, poke, put, ready
 from otpy.runtime.report import crash_report
 from otpy.runtime.suspension import heed
 from otpy.runtime.timebox import TimeBox
+from otpy.runtime.zombies import drop_zombie, report_zombie
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,7 +211,7 @@ def leave(ref: Ref[Any]) -> None:
     ref.waiting = None  # a supervisor that was killed may still have waited for its children
     bury(ref)
     if ref in ref.system.undead:
-        ref.system.drop_zombie(ref)
+        drop_zombie(ref)
     if ref.home is not ref.system.pool:
         ref.home.release()  # type: ignore[attr-defined]  # every home but the pool has it
 
@@ -298,7 +299,7 @@ def kill(ref: Ref[Any], by: Ref[Any] | None = None) -> bool:
     if owned or _take(ref):
         _leave_idle(ref)
     elif died and is_waiting:
-        ref.system.timers.after(LAST_BREATH, ref.system.report_zombie, ref)  # it was interrupted, and is about to end
+        ref.system.timers.after(LAST_BREATH, report_zombie, ref)  # it was interrupted, and is about to end
     elif died:
-        ref.system.report_zombie(ref)
+        report_zombie(ref)
     return died

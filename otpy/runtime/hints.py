@@ -50,6 +50,9 @@ def hint_for_path(system: System, path: str) -> str:
     if depth == 0:
         tops = list(islice(system.tops.items(), MAX_SIBLINGS))
         known += [ident for ident, ref in tops if ref is not system.root]
+    named = system.names.get(rest[-1]) if rest else None
+    if named is not None:
+        return f"{rest[-1]!r} is a name; its path is {named.path!r}"
     near = nearest(rest[depth], known) if rest else None
     if near is not None:
         return f"did you mean {f'{above}/{near}'!r}?"

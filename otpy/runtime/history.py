@@ -146,6 +146,13 @@ class History:
             if note is not None:
                 note.decided = (*note.decided, decided)[-MAX_NAMES:]
 
+    def attempt_failed(self, supervisor: Ref[Any], ident: str | int, restart: int) -> None:
+        """A restart that was decided has failed: what was remembered of it was no more than an attempt."""
+        with self._lock:
+            for note in (*self._faults.notes, *self._taken.notes, *self._quiet.notes):
+                if note.parent is supervisor and note.id == ident:
+                    note.decided = tuple([decided.as_attempt(restart) for decided in note.decided])
+
 
 _IN_PEACE = (Normal, Shutdown)
 _GAVE_UP = (RestartLimit, FailedChild)

@@ -62,10 +62,11 @@ class Inspection:
         return [record_of(self._system, ref) for ref in list(self._system.undead)]
 
     def stack(self, path: str) -> str | None:
-        """The Python stack of a running actor; None when it rests."""
+        """The Python stack of a running actor; None when it rests, or is a child without a process."""
         ref = self._system.find(path) or self._zombie_at(path)
         if ref is None:
-            raise self._system.missing(path)
+            self._record_at(path)  # raises, unless somebody keeps it without a process
+            return None
         seat = seat_of(self._system, ref)
         return None if seat is None else stack_of(seat)
 
@@ -79,23 +80,26 @@ class Inspection:
         }
 
     def terminate_child(self, path: str) -> None:
-        """Have the supervisor stop a child and keep its spec; returns when it has ended."""
+        """Have the supervisor stop a child and keep its spec; returns when it has ended.
+
+        Raises:
+            NoSuchActorError: nobody is there.
+            ChildStateError: it is no child of a supervisor, or that is suspended.
+        """
         parent, argument = self._below_supervisor(path)
         parent.within(None).call(parent.actor_class.terminate_child, argument)
 
     def restart_child(self, path: str) -> None:
-        """Have the supervisor stop a child, if it runs, and start it again; returns when its `init` is done."""
+        """Have the supervisor stop a child, if it runs, and start it again; returns when its `init` is done.
+
+        Raises:
+            NoSuchActorError: nobody is there.
+            ChildStateError: it is no child of a supervisor, or that is suspended.
+            StartError: it did not start; it stays stopped.
+        """
         parent, argument = self._below_supervisor(path)
-        within = parent.within(None)
-        if not isinstance(argument, str):
-            within.call(parent.actor_class.restart_child, argument)
-            return
-        spec = within.call(parent.actor_class.get_childspec, argument)
-        within.call(parent.actor_class.terminate_child, argument)
-        if spec.options.restart == "temporary":
-            within.call(parent.actor_class.start_child, spec)  # it was forgotten when it ended
-        else:
-            within.call(parent.actor_class.restart_child, argument)
+        cls = parent.actor_class
+        parent.within(None).call(cls.renew_child if cls.names_children else cls.restart_child, argument)
 
     def kill(self, path: str) -> None:
         """Kill one actor; its supervisor acts on it. Raises NoSuchActorError."""
@@ -207,6 +211,9 @@ class Inspection:
             raise self._system.missing(path)
         if parent is None or not parent.actor_class.is_supervisor:
             raise ChildStateError(path, "no child of a supervisor", "kill it, or stop the whole program")
+        if parent.is_suspended():  # who asks would wait until somebody resumes it
+            mend = f"what becomes of {path} is its supervisor's business: otpy resume {parent.path}"
+            raise ChildStateError(parent.path, "suspended", mend)
         if parent.actor_class.names_children:
             return parent, ident
         if ref is None and not ident.isdecimal():

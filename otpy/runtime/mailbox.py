@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc
 from otpy.errors import MailboxFullError
-from otpy.events import DeadLetter, MailboxGrew
+from otpy.events.messages import DeadLetter, MailboxGrew
 from otpy.runtime.message import describe, own_word
 from otpy.runtime.seat import here
 

@@ -58,14 +58,20 @@ def message_word(message: object) -> str:
         return message or ""
     if not isinstance(message, tuple):
         return f"call {message.request}" if hasattr(message, "request") else "?"
-    word = own_word(message) or f"cast {request_word(message)}"
+    word = own_word(message)
+    if not word:
+        return f"cast {_function_name(message)}"
     return "info" if word == "tick" else word  # to its actor it is a message like any other
 
 
 def request_word(message: tuple[Any, ...]) -> str:
     """The name of what a caller asks for."""
+    return own_word(message) or _function_name(message)
+
+
+def _function_name(message: tuple[Any, ...]) -> str:
     function = message[1] if message[0] is with_keywords else message[0]
-    return own_word(message) or str(getattr(function, "__name__", "?"))
+    return str(getattr(function, "__name__", "?"))
 
 
 def own_word(message: Message) -> str:

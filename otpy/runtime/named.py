@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError
-from otpy.events import DeadLetter
+from otpy.events.messages import DeadLetter
 from otpy.runtime.awaited import acall
 from otpy.runtime.caller import CALL_TIMEOUT, call, time_limit
 from otpy.runtime.links import OutsideMonitor, watch
+from otpy.runtime.name_wait import await_holder
+from otpy.runtime.pykka import Future
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from otpy.runtime.pykka import ActorProxy
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -26,19 +29,29 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+OWN: Any = object()
+"""No time was given: the handle's own."""
+
+
 class NamedRef(Generic[A]):
     """The verbs of `Ref`, for a name; it stays good over restarts."""
 
-    __slots__ = ("_seconds", "name", "system")
+    __slots__ = ("_patience", "_seconds", "name", "system")
 
-    def __init__(self, system: System, name: str, seconds: float | None = CALL_TIMEOUT) -> None:
+    def __init__(
+        self, system: System, name: str, seconds: float | None = CALL_TIMEOUT, patience: float | None = 0.0
+    ) -> None:
         """Made by `system.ref(NAME)`."""
         self.system = system
         self.name = name
         self._seconds = time_limit(seconds)
+        self._patience = time_limit(patience)
 
     def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Ref.call`; raises NoProcError at once when nobody holds the name, as between crash and restart."""
+        """As `Ref.call`; raises NoProcError when nobody holds the name, as between crash and restart.
+
+        At once, unless `within(…, wait_for_name=…)` says otherwise.
+        """
         ref = self._holder(request)
         return call(ref, ref.message_for(request, args, kwargs), self._seconds)  # type: ignore[no-any-return]
 
@@ -58,27 +71,60 @@ class NamedRef(Generic[A]):
         else:
             ref.tell(message)
 
-    def ask(self, message: object) -> Any:  # Any: raw replies have no type
-        """As `Ref.ask`."""
-        return self._holder("ask").ask(message, timeout=self._seconds)
+    def ask(self, message: object, *, block: bool = True, timeout: float | None = OWN) -> Any:  # Any: as Ref.ask
+        """As `Ref.ask`; the time is that of `within` unless given here.
+
+        With `block=False` it waits for nothing: when nobody holds the name, the future has the NoProcError.
+        """
+        if block:
+            seconds = self._seconds if timeout is OWN else timeout
+            return self._holder("ask").ask(message, timeout=seconds)
+        ref = self.whereis()
+        if ref is not None:
+            return ref.ask(message, block=False)
+        future: Future[Any] = Future()
+        error = self._nobody("ask")
+        future.set_exception((type(error), error, None))
+        return future
 
     def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """As `Ref.acall`; who holds the name is looked up when this is called, not when it is awaited."""
-        ref = self._holder(request)
+        ref = self._now(request)
         return acall(ref, ref.message_for(request, args, kwargs), self._seconds)
 
     def aask(self, message: object) -> Coroutine[Any, Any, Any]:
-        """As `Ref.aask`."""
-        return self._holder("ask").aask(message, timeout=self._seconds)
+        """As `Ref.aask`; who holds the name is looked up as in `acall`."""
+        return self._now("ask").aask(message, timeout=self._seconds)
 
-    def within(self, seconds: float | None) -> NamedRef[A]:
-        """The same name with another time for calls; None waits for ever."""
-        return NamedRef(self.system, self.name, seconds)
+    def proxy(self) -> ActorProxy[Any]:
+        """A pykka proxy of who holds the name now; like a `Ref`, it is no good after that incarnation's end.
 
-    def stop(self, reason: Reason | None = None, *, timeout: float | None = None) -> bool:
-        """As `Ref.stop`."""
+        Raises:
+            NoProcError: nobody holds the name.
+        """
+        return self._holder("proxy").proxy()
+
+    def within(self, seconds: float | None, *, wait_for_name: float | None = 0.0) -> NamedRef[A]:
+        """The same name with other times for calls.
+
+        Args:
+            seconds: for the reply; None waits for ever.
+            wait_for_name: before that, until somebody holds the name, as while its holder is restarted: seconds on the
+                system's clock; None waits for ever. Without it a call fails at once. It is for `call`, `ask` and
+                `proxy`; a cast never waits. Who takes the name may still fail in its `init`, and then so does the call.
+        """
+        return NamedRef(self.system, self.name, seconds, wait_for_name)
+
+    def stop(self, reason: Reason | None = None, *, block: bool = True, timeout: float | None = None) -> bool:
+        """As `Ref.stop`; False when nobody holds the name."""
         ref = self.whereis()
-        return False if ref is None else bool(ref.stop(reason, timeout=timeout))
+        return False if ref is None else bool(ref.stop(reason, block=block, timeout=timeout))
+
+    def exit(self, reason: Reason) -> None:
+        """As `Ref.exit`; nothing when nobody holds the name."""
+        ref = self.whereis()
+        if ref is not None:
+            ref.exit(reason)
 
     def kill(self) -> bool:
         """As `Ref.kill`."""
@@ -102,11 +148,23 @@ class NamedRef(Generic[A]):
 
     def _holder(self, request: object) -> Ref[Any]:
         ref = self.system.names.get(self.name)
+        if ref is None and self._patience != 0:
+            here().fence()
+            ref = await_holder(self.system, self.name, self._patience)
         if ref is None:
-            root = self.system.root
-            limit = root.more.gave_up if root is not None and root.more is not None else None
-            raise NoProcError(f"name {self.name!r}", request_name(request), NoProc(), limit)
+            raise self._nobody(request)
         return ref
+
+    def _now(self, request: object) -> Ref[Any]:
+        ref = self.system.names.get(self.name)
+        if ref is None:
+            raise self._nobody(request)
+        return ref
+
+    def _nobody(self, request: object) -> NoProcError:
+        root = self.system.root
+        limit = root.more.gave_up if root is not None and root.more is not None else None
+        return NoProcError(f"name {self.name!r}", request_name(request), NoProc(), limit)
 
     def _dead_letter(self, message: str) -> None:
         here().fence()

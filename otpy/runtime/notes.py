@@ -82,6 +82,10 @@ class Decided(NamedTuple):
     others_count: int = 0
     """How many they were."""
 
+    def as_attempt(self, restart: int) -> Decided:
+        """The same, if it is not the restart of this number, which has failed."""
+        return self._replace(what="attempt") if self.what == "restart" and self.restart == restart else self
+
 
 class Ring:
     """The latest notes of one kind, bounded in number and size."""
@@ -129,6 +133,6 @@ def is_plain(reason: Reason) -> bool:
 def _size(reason: Crashed | None) -> int:
     size = BASE_BYTES
     while reason is not None:
-        size += FRAME_BYTES * (2 + len(reason.frames))
+        size += max(2 * FRAME_BYTES, len(reason.text)) + FRAME_BYTES * len(reason.frames)
         reason = reason.cause
     return size

@@ -46,7 +46,7 @@ SPARE_WORKERS = 256
 class Worker(Seat):
     """A thread of the pool."""
 
-    __slots__ = ("gone", "parking", "seen")
+    __slots__ = ("gone", "noted", "parking", "seen")
 
     def __init__(self, pool: Pool, name: str) -> None:
         """Belong to a pool; `run` starts it."""
@@ -54,12 +54,8 @@ class Worker(Seat):
         self.pool = pool
         self.thread_name = name
         self.parking = seats.take_lock()  # not `lock`: a wake-up meant for a call must never end a rest
-        self.seen = -1
+        self.seen = self.noted = -1
         self.gone = False
-
-    def busy_for(self, now: float) -> float:
-        """Seconds in the current turn; the watchdog notes when one began, so one that it has not seen yet is new."""
-        return super().busy_for(now) if self.seen == self.turns else 0.0
 
 
 class Pool:

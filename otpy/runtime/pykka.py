@@ -9,15 +9,25 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from pykka import Actor as PykkaActor
+from pykka import ActorProxy, ThreadingActor, ThreadingFuture
 from pykka import ActorRef as PykkaRef
-from pykka import ThreadingActor, ThreadingFuture
 from pykka import messages as _messages
 from pykka._introspection import get_attr_directly
 
 from otpy.runtime.nap import Nap
 from otpy.runtime.seat import Seat, here
 
-__all__ = ["Future", "PykkaActor", "PykkaRef", "ThreadingActor", "ThreadingFuture", "is_stop", "is_wrapped", "unwrap"]
+__all__ = [
+    "ActorProxy",
+    "Future",
+    "PykkaActor",
+    "PykkaRef",
+    "ThreadingActor",
+    "ThreadingFuture",
+    "is_stop",
+    "is_wrapped",
+    "unwrap",
+]
 
 T = TypeVar("T")
 

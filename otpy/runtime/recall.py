@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from otpy.core.exits import ExitAction, ExitRecord, relation, user_frame
+from otpy.core.exits import ExitAction, ExitRecord, relation
+from otpy.core.frames import user_frame
 from otpy.core.reason import Crashed
 from otpy.core.text import visible
 
@@ -57,7 +58,7 @@ def _record(system: System, note: Note, related: str, now: float) -> ExitRecord:
         uptime=max(0.0, note.uptime),
         reason=_text(note),
         causes=tuple(_causes(crash)),
-        frame=visible(frame, REASON_LIMIT) if crash is not None and (frame := user_frame(crash)) else None,
+        frame=visible(frame, REASON_LIMIT) if crash is not None and (frame := user_frame(crash.frames)) else None,
         message=visible(note.message) or None,
         queue=note.queue,
         by=None if note.by is None else visible(note.by, REASON_LIMIT),

@@ -11,16 +11,19 @@ from otpy.runtime import death
 from otpy.runtime.awaited import acall
 from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
+from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.extras import Extras, limit_above
 from otpy.runtime.links import OutsideMonitor, watch
 from otpy.runtime.mailbox import bury, open_mailbox, poke, send
 from otpy.runtime.message import with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
+from otpy.runtime.pykka_view import Inbox, Stopped
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
 from otpy.runtime.station import station
 from otpy.runtime.suspension import heed
 from otpy.runtime.turn import settle
+from otpy.runtime.within import Within
 
 if TYPE_CHECKING:
     from collections import deque
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from otpy.runtime.message import Message
     from otpy.runtime.system import System
 
-__all__ = ["Ref", "Within", "deliver_info", "deliver_request", "deliver_stop"]
+__all__ = ["Ref"]
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -355,14 +358,14 @@ class Ref(PykkaRef[Any], Generic[A]):
         return f"urn:otpy:{self.system.name}:{self.number}"
 
     @property
-    def actor_stopped(self) -> _Stopped:  # type: ignore[override]  # made only when asked for
+    def actor_stopped(self) -> Stopped:  # type: ignore[override]  # made only when asked for
         """For pykka's users: an event-like view of `is_alive`."""
-        return _Stopped(self)
+        return Stopped(self)
 
     @property
-    def actor_inbox(self) -> _Inbox:  # type: ignore[override]  # as above
+    def actor_inbox(self) -> Inbox:  # type: ignore[override]  # as above
         """For pykka's users: something to `put` envelopes into."""
-        return _Inbox(self)
+        return Inbox(self)
 
     @property
     def _actor_weakref(self) -> Callable[[], Any]:  # type: ignore[override]  # pykka's proxy looks at the actor through it
@@ -372,77 +375,3 @@ class Ref(PykkaRef[Any], Generic[A]):
         return f"<Ref {self.path} #{self.number}>"
 
     __str__ = __repr__
-
-
-class Within(Generic[A]):
-    """An actor with a time for calls, made by `ref.within(seconds)`."""
-
-    __slots__ = ("_ref", "_seconds")
-
-    def __init__(self, ref: Ref[A], seconds: float | None) -> None:
-        """Seconds; None waits for ever."""
-        self._ref = ref
-        self._seconds = time_limit(seconds)
-
-    def call(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """As `Ref.call`."""
-        ref = self._ref
-        return call(ref, ref.message_for(request, args, kwargs), self._seconds)  # type: ignore[no-any-return]
-
-    def ask(self, message: object) -> Any:  # Any: raw replies have no type
-        """As `Ref.ask`."""
-        return self._ref.ask(message, timeout=self._seconds)
-
-    def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        """As `Ref.acall`."""
-        ref = self._ref
-        return acall(ref, ref.message_for(request, args, kwargs), self._seconds)
-
-    def aask(self, message: object) -> Coroutine[Any, Any, Any]:
-        """As `Ref.aask`."""
-        return self._ref.aask(message, timeout=self._seconds)
-
-
-class _Stopped:
-    """pykka's `actor_stopped`, without an event."""
-
-    def __init__(self, ref: Ref[Any]) -> None:
-        self._ref = ref
-
-    def is_set(self) -> bool:
-        return not self._ref.is_alive()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        try:
-            self._ref.monitor().wait(timeout)
-        except TimeoutError:
-            return False
-        return True
-
-
-class _Inbox:
-    """pykka's `actor_inbox`, for code that puts envelopes by hand."""
-
-    def __init__(self, ref: Ref[Any]) -> None:
-        self._ref = ref
-
-    def put(self, envelope: Any) -> None:
-        if envelope.reply_to is None:
-            self._ref.tell(envelope.message)
-        else:
-            request_future(self._ref, (deliver_request, envelope.message), envelope.reply_to)
-
-
-def deliver_info(actor: Any, message: object) -> object:  # Any: actors are known on a higher floor
-    """Hand over a message that came by `tell`."""
-    return actor.on_info(message)
-
-
-def deliver_request(actor: Any, message: object) -> object:  # as above
-    """Hand over a request that came by `ask`."""
-    return actor.on_request(message, actor.caller)
-
-
-def deliver_stop(actor: Any, reason: Reason) -> object:  # as above
-    """Hand over the wish that the actor ends."""
-    return actor.on_stop_request(reason)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from otpy.events import ActorCrashed, Neighbour
+from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.runtime.hints import hint_for
 from otpy.runtime.links import linked
 from otpy.runtime.message import describe

@@ -40,7 +40,21 @@ class Seat:
     take one away at any moment, and nothing breaks.
     """
 
-    __slots__ = ("ident", "late", "lock", "pool", "ref", "since", "spare", "thread_name", "tok", "turns", "waiting")
+    __slots__ = (
+        "held",
+        "ident",
+        "late",
+        "lock",
+        "pool",
+        "ref",
+        "seen_in",
+        "since",
+        "spare",
+        "thread_name",
+        "tok",
+        "turns",
+        "waiting",
+    )
 
     worker: Any = None  # on the thread of an event loop: whose task runs an actor's handler just now
 
@@ -56,6 +70,9 @@ class Seat:
         self.tok: list[bool] = []
         self.turns = 0
         self.since = 0.0
+        # Whose message it was in when the watchdog looked, and which; None: the first one since its turn began.
+        self.seen_in: tuple[int, int] | None = (0, 0)
+        self.held: object = None
         self.waiting = False
 
     def wake_late(self) -> None:
@@ -64,9 +81,30 @@ class Seat:
         if slot is not None:
             slot.wake()
 
+    def note(self, now: float) -> None:
+        """Note when its message began, if it is another one than at the last look; for the watchdog alone.
+
+        A wait in the middle of a message changes nothing. What waits or has been seen twice is held, so that no later
+        message can stand at the same place in memory; short ones never are, for nobody but their actor may end them.
+        """
+        ref = self.ref
+        current = None if ref is None else ref.current
+        if ref is None or current is None:
+            self.held = None
+            return
+        key = (ref.number, id(current))
+        is_new = self.seen_in != key
+        if is_new:
+            self.since = now if self.seen_in is not None else self.since
+            self.seen_in = key
+        self.held = current if self.waiting or not is_new else None
+
     def busy_for(self, now: float) -> float:
-        """Seconds in the current turn."""
-        return max(0.0, now - self.since)
+        """Seconds in the current message; the watchdog notes when one began, so one that it has not seen yet is new."""
+        ref, seen_in, since = self.ref, self.seen_in, self.since
+        if ref is None or seen_in not in {None, (ref.number, id(ref.current))}:
+            return 0.0
+        return max(0.0, now - since)
 
     def frames(self) -> list[FrameType]:
         """The frames of what it runs, the outermost first."""

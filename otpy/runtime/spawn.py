@@ -70,12 +70,9 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     """
     options = spec.options
     place = options.place or cls.place
-    if place in STAND_INS:
-        cls = STAND_INS[place](system, cls, spec)
+    if place != "pool":
+        cls = _placed(system, cls, spec, place, f"{system.name if parent is None else parent.path}/{ident}")
     ref: Ref[Any] = Ref(system, cls, ident, parent)
-    if place == "loop" and system.pool.is_seeded:
-        problem = "loop actors do not run in explorations yet: give it a plain twin there"
-        raise TreeSpecError(ref.path, BadSpec(ref.path, problem))
     ref.started_at = system.clock.now()
     if options.max_queue is not None:  # before anybody can find it by its name
         ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
@@ -91,6 +88,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
                 raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
             system.names[spec.name] = ref
             ref.name = spec.name
+            if system.awaited_names:
+                system.tell_of_name(spec.name)
         system.alive += 1
         ref.number = system.last_number = system.last_number + 1
         if parent is not None:
@@ -99,3 +98,12 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     if place != "pool":
         ref.home = PLACES[place](system, ref)
     return ref
+
+
+def _placed(system: System, cls: type[Actor], spec: ChildSpec, place: str, path: str) -> type[Actor]:
+    """Which class stands for a child that does not run in the pool. Raises TreeSpecError where it cannot run at all."""
+    if place == "loop" and system.pool.is_seeded:
+        raise TreeSpecError(
+            path, BadSpec(path, "loop actors do not run in explorations yet: give it a plain twin there")
+        )
+    return STAND_INS[place](system, cls, spec) if place in STAND_INS else cls

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.frames import is_own
 from otpy.runtime.edge import waits_for
 from otpy.runtime.message import message_word
 
@@ -43,12 +44,15 @@ def frame_line(seat: Seat) -> str | None:
 
 
 def stack_of(seat: Seat) -> str | None:
-    """The whole stack as Python prints it, without otpy's own outer frames."""
+    """The stack as Python prints it, without otpy's own frames above and below the actor's code; at least one line."""
     frames = seat.frames()
     if not frames:
         return None
     summary = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames)
-    return "".join(traceback.format_list([each for each in summary if not each.filename.endswith("/threading.py")]))
+    entries = [entry for entry in summary if not entry.filename.endswith("/threading.py")]
+    places = [place for place, entry in enumerate(entries) if not is_own(entry.filename)]
+    inner = entries[places[0] : places[-1] + 1] if places else entries[-1:]
+    return "".join(traceback.format_list(inner))
 
 
 def doing(system: System, ref: Ref[Any]) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
-import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -16,7 +14,7 @@ from otpy.core.spec import ChildSpec, Name, child
 from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
-from otpy.events import Events, ZombieEnded, ZombieLimitReached, ZombieMade
+from otpy.events.hook import Events
 from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
@@ -31,8 +29,8 @@ from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
-from otpy.runtime.stacks import frame_line, seat_of
 from otpy.runtime.stopping import Unstopped, stop_all
+from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.runtime.watchdog import Watchdog
 
@@ -44,9 +42,9 @@ if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
-    from otpy.runtime.seat import Seat
+    from otpy.runtime.seat import Seat, Slot
 
-__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System", "all_systems"]
+__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -103,6 +101,7 @@ class System(Inspection):
         self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
         self.names: dict[str, Ref[Any]] = {}
+        self.awaited_names: dict[str, dict[Slot, None]] = {}  # who waits for a name that nobody holds
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
@@ -122,7 +121,7 @@ class System(Inspection):
         attach = getattr(self.clock, "attach", None)  # a clock that is moved by hand fires the timers of its systems
         if attach is not None:
             attach(self)
-        _SYSTEMS.add(self)
+        remember(self)
 
     @overload
     def start(self, start: ChildSpec, /) -> Ref[Any]: ...
@@ -267,6 +266,13 @@ class System(Inspection):
             if ref.reason is None:
                 self.names[name] = ref
                 ref.name = name
+                if self.awaited_names:
+                    self.tell_of_name(name)
+
+    def tell_of_name(self, name: str) -> None:
+        """Wake those who wait for a name that has just been taken; called with the lock held."""
+        for slot in self.awaited_names.pop(name, {}):
+            slot.resolve(None)
 
     def find(self, path: str) -> Ref[Any] | None:
         """The living actor at a path such as `shop/feed/17`."""
@@ -308,34 +314,6 @@ class System(Inspection):
         if ref.more is not None and ref.more.has_spawned:
             self.orphans.update(dict.fromkeys(ref.more.spawned.values()))
 
-    def report_zombie(self, ref: Ref[Any]) -> None:
-        """Report a killed actor that is listed, if its code does run; else take it off the list."""
-        if ref.current is None:  # listed, then looked; its turn clears `current`, then looks at the list
-            self.undead.pop(ref, None)
-            return
-        seat = seat_of(self, ref)
-        thread = None if seat is None else seat.thread_name
-        frame = None if seat is None else frame_line(seat)
-        self.events.emit(ZombieMade(path=ref.path, thread=thread, frame=frame))
-        with self.lock:
-            ended = ref not in self.undead
-            if not ended:
-                self.undead[ref] = True
-        if ended:
-            self.events.emit(ZombieEnded(path=ref.path))
-        count = len(self.undead)
-        if count > self.max_zombies:
-            self.events.emit(ZombieLimitReached(path=self.name, count=count))
-            if self.on_too_many_zombies is not None:
-                self.on_too_many_zombies()
-
-    def drop_zombie(self, ref: Ref[Any]) -> None:
-        """Take a killed actor off the list: its code has come to an end."""
-        with self.lock:
-            reported = self.undead.pop(ref, False)
-        if reported:
-            self.events.emit(ZombieEnded(path=ref.path))
-
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.
 
@@ -375,6 +353,8 @@ class System(Inspection):
         """End all threads of the system that can end."""
         with self.lock:
             self.stopped = True
+            for name in list(self.awaited_names):
+                self.tell_of_name(name)  # nobody will ever take it
         self.timers.close()
         if self.watchdog is not None:
             self.watchdog.close()
@@ -395,30 +375,3 @@ def _free_id(wanted: str, taken: dict[str, Any]) -> str:
     while f"{wanted}-{number}" in taken:
         number += 1
     return f"{wanted}-{number}"
-
-
-_SYSTEMS: weakref.WeakSet[System] = weakref.WeakSet()
-
-
-def all_systems() -> list[System]:
-    """Every system of this program that somebody still holds, stopped or not; tests look here for forgotten ones."""
-    return list(_SYSTEMS)
-
-
-def _after_fork_in_child() -> None:
-    """A forked child has none of the parent's threads: its copies of the systems are dead, and own nothing."""
-    for system in list(_SYSTEMS):
-        system.forked = True
-        system.stopped = True
-        system.lock = threading.RLock()  # a thread that is gone now may have held it
-        system.names.clear()
-        system.tops.clear()
-        system.orphans.clear()
-        system.root = None
-        system.pool.closed = True
-        system.pool.free.clear()
-        system.timers.close_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from otpy.events import ThreadLimitNear
+from otpy.events.threads import ThreadLimitNear
 from otpy.runtime.mailbox import watch_growth
 from otpy.runtime.seat import take_lock
 from otpy.runtime.stacks import seats_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Watchdog"]
 
 TICK = 0.010
-"""Seconds between two looks; also the grain of `busy`."""
+"""Seconds between two looks; also the grain of `busy` in the pool."""
 FAST_TICK = 0.002
 """While tokens are being doubled: 200 blocked actors are all running after 8 of these."""
 QUIET_TICKS = 5
@@ -40,7 +40,8 @@ MAX_COMPUTING = 8
 NEAR = 0.8
 """The share of `max_threads` at which an event says that it is near."""
 GROWTH_TICK = 1.0
-"""Seconds between two looks at the mailboxes of actors that are in one message for long."""
+"""Seconds between two looks at the mailboxes of actors that are in one message for long; on a thread of its own also
+the grain of `busy`, but for the first message of a turn."""
 HURT_TICK = 1.0
 """Between two looks in its sleep for what an interrupt left; nobody could have called it."""
 CPU_SHARE = 0.2
@@ -95,7 +96,7 @@ class Watchdog:
                 self._pool.mend(lambda: time.sleep(TICK))
             in_turn = [worker for worker in list(self._pool.workers) if worker.ref is not None]
             busy = [worker for worker in in_turn if not worker.waiting]
-            self._note_waiting(in_turn)
+            self._note_messages()
             quiet = 0 if busy or self._pool.queue or self._system.timers.is_stranded else quiet + 1
             if quiet > QUIET_TICKS:
                 self._sleep()
@@ -116,19 +117,22 @@ class Watchdog:
             self._watch_growth()
         pool.on_busy = None
 
-    def _note_waiting(self, in_turn: list[Worker]) -> None:
-        """Note when turns began that wait inside otpy now, for `busy`; they need no watching otherwise."""
-        for worker in in_turn:
-            if worker.waiting and worker.seen != worker.turns:
-                worker.seen, worker.since = worker.turns, self._system.clock.now()
+    def _note_messages(self) -> None:
+        """Note when messages began, for `busy`; what waits inside otpy since the last look is in the same one."""
+        now = self._system.clock.now()
+        for worker in list(self._pool.workers):
+            if worker.ref is None or not worker.waiting:
+                worker.note(now)
+            elif worker.noted != worker.turns:
+                worker.noted = worker.turns
+                worker.note(now)
 
     def _look(self, busy: list[Worker]) -> float:
         """Look once; returns the seconds until the next look."""
-        now = self._system.clock.now()
         stuck, fresh = [], 0
         for worker in busy:
             if worker.turns != worker.seen:
-                worker.seen, worker.since = worker.turns, now
+                worker.seen = worker.turns
                 self._cpu[worker.ident] = self._pool.cpu_seconds(worker)
                 fresh += bool(worker.tok)
             elif worker.tok:
@@ -190,6 +194,10 @@ class Watchdog:
     def _watch_growth(self) -> None:
         """Look at the mailboxes of actors that are in one message for long; the others do it when their turn ends."""
         self._growth_due = time.monotonic() + GROWTH_TICK
+        now = self._system.clock.now()
+        for home in list(self._system.threads):
+            for seat in home.seats():
+                seat.note(now)
         for seat in seats_of(self._system):
             ref = seat.ref
             if ref is not None and _runs(seat):

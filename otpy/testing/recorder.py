@@ -9,7 +9,7 @@ from otpy.testing.arrivals import PATIENCE, Arrivals
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from otpy.events import Event
+    from otpy.events.event import Event
     from otpy.runtime.system import System
 
 __all__ = ["Recorder"]

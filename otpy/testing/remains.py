@@ -9,10 +9,12 @@ from weakref import WeakSet
 from otpy.control.claim import NameClaim
 from otpy.control.forks import holders
 from otpy.runtime.stacks import seats_of
-from otpy.runtime.system import System, all_systems
+from otpy.runtime.systems import all_systems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from otpy.runtime.system import System
 
 __all__ = ["Before"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.events import Event, Events
+from otpy.events.hook import Events
 from otpy.runtime.records import children_of
 from otpy.runtime.system import System
 from otpy.testing.clock import VirtualClock
 
 if TYPE_CHECKING:
+    from otpy.events.event import Event
     from otpy.runtime.ref import Ref
     from otpy.testing.pool import SeededPool
 

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from otpy.events import ZombieMade
+from otpy.events.threads import ZombieMade
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal
@@ -19,7 +19,7 @@ from otpy.runtime.seat import Slot
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.events import Event
+    from otpy.events.event import Event
 
 __all__ = ["SCENARIO", "Step", "Tracer", "what_for", "who"]
 

@@ -200,6 +200,46 @@ def test_restart_by_path_does_not_wait(lab: Lab) -> None:
     assert sup.is_alive()
 
 
+def test_restart_by_hand_that_fails_in_a_pause_goes_on_waiting(lab: Lab) -> None:
+    """Who is impatient while the database is down does not take the child out of supervision."""
+    sup = lab.system.start_root(tree(slow(lab, plan="+!+")))
+    lab.kill("b")
+    lab.settle()
+    with pytest.raises(StartError):
+        lab.system.restart_child("lab/b")
+    assert states(sup) == {"b": "restarting"}
+    lab.clock.advance(2.0)
+    assert lab.trace() == "+b ✝b !b +b"
+
+
+def test_restart_by_hand_in_a_pause_starts_those_it_kept_waiting(lab: Lab) -> None:
+    lab.system.start_root(tree(lab.worker("a"), slow(lab), lab.worker("c"), strategy="rest_for_one"))
+    lab.kill("b")
+    lab.settle()
+    lab.system.restart_child("lab/b")
+    assert lab.trace() == "+a +b +c ✝b -c(shutdown) +b +c"
+
+
+def test_terminate_child_of_one_that_waits_lets_the_others_of_its_group_go_on(lab: Lab) -> None:
+    sup = started(lab, lab.worker("a"), slow(lab), lab.worker("c"), strategy="rest_for_one")
+    lab.kill("b")
+    lab.settle()
+    sup.call(SUP.terminate_child, "b")
+    assert states(sup) == {"a": "running", "b": "stopped", "c": "running"}
+    assert lab.trace() == "✝b -c(shutdown) +c"
+
+
+def test_dynamic_child_whose_restart_by_hand_fails_in_a_pause_goes_on_waiting(lab: Lab) -> None:
+    dyn = lab.system.start_root(otpy.dynamic())
+    dyn.call(DYN.start_child, slow(lab, plan="+!+"))
+    lab.kill("b")
+    lab.settle()
+    with pytest.raises(StartError):
+        lab.system.restart_child("lab/1")
+    lab.clock.advance(2.0)
+    assert lab.trace() == "+b ✝b !b +b"
+
+
 def test_supervisor_stops_promptly_during_a_pause_and_leaves_no_timer(lab: Lab) -> None:
     """Case 128, in a pause."""
     sup = started(lab, lab.worker("a"), slow(lab))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
-from otpy.core.exits import relation, user_frame
-from otpy.core.reason import Crashed, Exit, Frame, Killed
-from otpy.errors import CallExitError, NoSuchActorError
+from otpy.core.reason import Exit, Killed
+from otpy.errors import CallExitError, NoSuchActorError, StartError
 from otpy.runtime import notes
 from otpy.runtime.history import MAX_NAMES
 from otpy.runtime.links import add_link
@@ -113,7 +112,48 @@ def test_a_restart_that_fails_is_told_with_each_try(lab: Lab) -> None:
 
     assert (failed.message, [action.what for action in failed.actions]) == ("init", ["restart failed", "restart"])
     assert failed.actions[0].detail == "exit: 'boom'"
-    assert [action.what for action in ended.actions] == ["restart"]
+    assert [action.what for action in ended.actions] == ["attempt"]
+
+
+def test_attempts_that_fail_are_no_restarts(lab: Lab) -> None:
+    """Only the one that went well is; of a group, that of a sibling which did start stays one."""
+    started(lab, lab.worker("a"), lab.worker("b", "+!!+"), strategy="rest_for_one")
+    lab.end("a")
+    lab.settle()
+    third, second, first = (exit_ for exit_ in lab.system.exits("lab/top") if exit_.relation == "below")
+    whats = [[action.what for action in exit_.actions] for exit_ in (first, second, third)]
+    assert whats == [
+        ["restart", "stopped others"],
+        ["restart failed", "attempt"],
+        ["restart failed", "restart"],
+    ]
+    assert lab.system.record("lab/top/b").restarts == 1
+
+
+def test_a_start_by_hand_that_fails_says_that_nobody_tries_again(lab: Lab) -> None:
+    gentle = lab.worker("a", "+!+").opts(backoff=otpy.Backoff(first=1.0))
+    started(lab, gentle)
+    with pytest.raises(StartError, match="lab/top/a did not start: exit: 'boom'; it stays stopped until it, "):
+        lab.system.restart_child("lab/top/a")
+    lab.clock.advance(60.0)
+
+    record = only(lab.system.exits("lab/top/a"))
+
+    assert [(action.what, action.detail) for action in record.actions] == [
+        ("start failed", "exit: 'boom'"),
+        ("kept", None),
+    ]
+    assert lab.system.record("lab/top/a").status == "stopped"
+
+
+def test_a_dynamic_child_started_by_hand_that_fails_is_forgotten_and_says_so(lab: Lab) -> None:
+    sup = dynamic(lab)
+    ref = sup.call(otpy.DynamicSupervisor.start_child, lab.worker("a", "+!+"))
+    assert ref is not None
+    path = ref.path
+    with pytest.raises(StartError, match="exit: 'boom'; its supervisor has forgotten it"):
+        lab.system.restart_child(path)
+    assert [action.what for action in only(lab.system.exits(path)).actions] == ["start failed", "forgot"]
 
 
 def test_a_pause_and_a_child_that_is_given_up_are_told(lab: Lab) -> None:
@@ -210,6 +250,14 @@ def test_what_is_kept_is_bounded_in_size(lab: Lab, monkeypatch: pytest.MonkeyPat
     assert len(kept) < 30
 
 
+def test_the_text_of_a_crash_somebody_made_up_is_counted(lab: Lab) -> None:
+    """Those that otpy makes are short; `Stop(Crashed(…))` may bring a book each."""
+    for _ in range(10):
+        lab.system.start(Doer).cast(Doer.run, lambda _: otpy.Stop(otpy.Crashed("BookError", "x" * 100_000)))
+        lab.settle()
+    assert len(lab.system.history.notes()) == 2
+
+
 def test_it_holds_nothing_of_the_user(lab: Lab) -> None:
     class Secret:
         def __repr__(self) -> str:
@@ -237,27 +285,6 @@ def test_a_kill_names_the_actor_that_did_it(lab: Lab) -> None:
     lab.settle()
 
     assert (victim.reason, lab.system.exits("lab/victim")[0].by) == (Killed(), "lab/killer")
-
-
-@pytest.mark.parametrize(
-    ("ended", "related"),
-    [("s/a", "own"), ("s/a/1", "below"), ("s", "above"), ("s/ab", None), ("s/b", None), ("s/a1", None)],
-)
-def test_relation_of_paths(ended: str, related: str | None) -> None:
-    assert relation("s/a", ended) == related
-
-
-def test_the_users_own_frame_is_preferred() -> None:
-    own, package, library = "/srv/shop.py", "/usr/lib/python3/site-packages/x.py", threading.__file__
-
-    def where(*files: str) -> str | None:
-        return user_frame(Crashed("E", "", tuple(Frame(file, 1, "f") for file in files)))
-
-    assert where(own, package, library) == f"{own}:1 in f"
-    assert where(package, library) == f"{package}:1 in f"
-    assert where(own, otpy.__file__) == f"{own}:1 in f"
-    assert where(library) == f"{library}:1 in f"
-    assert where() is None
 
 
 class Array:

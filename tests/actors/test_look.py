@@ -101,12 +101,32 @@ def test_nobody_no_process_and_a_zombie_have_answers_of_their_own(lab: Lab) -> N
     stopped, killed = lab.system.state("lab/top/a"), lab.system.state("lab/z")
 
     assert stopped.problem == "it has no process: it is stopped"
+    assert lab.system.stack("lab/top/a") is None
     assert (killed.status, killed.state) == ("zombie", ())
     assert killed.stack is not None
     with pytest.raises(NoSuchActorError):
         lab.system.state("lab/nobody")
     with pytest.raises(NoSuchActorError):
         lab.system.mailbox("lab/nobody")
+    with pytest.raises(NoSuchActorError):
+        lab.system.stack("lab/nobody")
+
+
+def test_a_stack_shows_the_actors_own_code_and_what_it_calls(lab: Lab) -> None:
+    """Otpy's frames above and below it are left out; who runs nothing of his own, as a supervisor, shows one."""
+    gate = lab.gate()
+
+    def poll() -> None:
+        gate.wait()
+        otpy.sleep(1.0)
+
+    lab.system.start(otpy.child(poll).opts(id="poll"))
+    gate.reached()
+    gate.open()
+    lab.settle()
+    stack = lab.system.stack("lab/poll")
+    assert stack is not None
+    assert [line.rpartition(" in ")[2] for line in stack.splitlines()] == ["poll", "    otpy.sleep(1.0)"]
 
 
 def test_an_actor_that_ends_while_its_state_is_asked_is_said_to_have_ended(lab: Lab) -> None:

@@ -100,6 +100,18 @@ def test_child_that_was_given_up_is_brought_back_by_hand_with_a_new_count(lab: L
         assert lab.system.record("lab/b").status == "idle"
 
 
+def test_child_that_was_given_up_stays_so_when_its_start_by_hand_fails(lab: Lab) -> None:
+    lab.system.start_root(tree(lab.worker("b", "++!+").opts(limit=ONCE)))
+    for _ in range(2):
+        lab.kill("b")
+        lab.settle()
+    with pytest.raises(StartError):
+        lab.system.restart_child("lab/b")
+    assert lab.system.record("lab/b").status == "failed"
+    lab.system.restart_child("lab/b")
+    assert lab.system.record("lab/b").status == "idle"
+
+
 def test_dynamic_child_that_was_given_up_is_brought_back_by_its_path(lab: Lab) -> None:
     dyn = lab.system.start_root(otpy.dynamic())
     dyn.call(DYN.start_child, lab.worker("b", "++!+").opts(limit=ONCE))

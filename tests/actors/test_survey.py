@@ -8,7 +8,8 @@ import pytest
 
 import otpy
 from otpy.actors.survey import survey
-from otpy.core.part import Finding, all_parts
+from otpy.core.doubts import doubts
+from otpy.core.part import BEYOND, Finding, all_parts
 from otpy.errors import StartError
 from support.lab import tree
 
@@ -187,6 +188,18 @@ def test_many_children_are_looked_over_in_no_time() -> None:
     found = look(*(otpy.child(poll, "u").opts(id=str(n)) for n in range(5_000)))
     assert found.root is not None
     assert len(found.root.children) == 5_000
+
+
+def test_where_a_survey_ends_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went silent beyond so many parts, and `otpy explain` knew of no children there."""
+    monkeypatch.setattr("otpy.actors.survey.MAX_PARTS", 3)
+    found = look(*(tree(otpy.child(poll, "u"), id=ident) for ident in "abc"))
+    assert found.errors == ()
+    assert found.root is not None
+    assert [(part.unknown, len(part.children)) for part in found.root.children] == [(None, 1), (BEYOND, 0), (BEYOND, 0)]
+    (said,) = doubts(found.root, 30.0)
+    assert (said.level, said.path) == ("warning", "t/b")
+    assert said.text.startswith("neither its children nor any later ones are known: there are too many parts")
 
 
 def test_a_tree_that_exits_while_it_is_looked_at_ends_no_look() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import otpy
 from otpy.core.reason import Exit, Killed, Shutdown
-from otpy.errors import ActorBusyError, NoSuchActorError
+from otpy.errors import ActorBusyError, ChildStateError, NoSuchActorError
 from support.lab import Asker, Worker, started, tree
 
 if TYPE_CHECKING:
@@ -174,3 +174,16 @@ def test_nobody_there(lab: Lab) -> None:
         lab.system.suspend("lab/nobody")
     with pytest.raises(NoSuchActorError):
         lab.system.resume("lab/nobody")
+
+
+@pytest.mark.parametrize("verb", ["restart_child", "terminate_child"])
+def test_orders_below_a_suspended_supervisor_are_refused_at_once(lab: Lab, verb: str) -> None:
+    """Whoever gave one would wait until somebody resumes it, and not know for whom."""
+    started(lab, lab.worker("a"))
+    lab.system.suspend("lab/top")
+    with pytest.raises(ChildStateError, match=r"lab/top is suspended: .* otpy resume lab/top"):
+        getattr(lab.system, verb)("lab/top/a")
+    lab.system.resume("lab/top")
+    assert lab.trace() == ""
+    getattr(lab.system, verb)("lab/top/a")
+    assert lab.trace().startswith("-a(shutdown)")

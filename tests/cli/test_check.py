@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.runtime.system import all_systems
+from otpy.runtime.systems import all_systems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,6 +96,15 @@ def test_good_tree_is_shown_and_ends_well(otpy: Otpy) -> None:
     assert result.exit_code == 0
 
 
+def test_what_a_tree_prints_is_no_part_of_the_answer(otpy: Otpy, here: Path) -> None:
+    (here / "otpy_test_loud.py").write_text("print('imported')\nfrom otpy_test_shop import Shop\n")
+
+    result = otpy("check", "otpy_test_loud:Shop", "--json")
+
+    assert json.loads(result.stdout)["name"] == "shop"
+    assert result.stderr == "imported\n"
+
+
 def test_every_mistake_is_told_with_its_path(otpy: Otpy) -> None:
     result = otpy("check", "otpy_test_shop:Wrong")
 
@@ -175,8 +184,10 @@ def test_directory_that_is_not_safe_is_told(otpy: Otpy, tmp_path: Path) -> None:
     open_to_all.rmdir()
 
 
-def test_name_that_cannot_be_is_an_error(otpy: Otpy) -> None:
-    result = otpy("check", "otpy_test_shop:Shop", "--name", "a/b")
+@pytest.mark.parametrize("words", [["check"], ["explain", "--crash", "a/b"]])
+def test_name_that_cannot_be_is_an_error(otpy: Otpy, words: list[str]) -> None:
+    """And no tree is shown below half of it."""
+    result = otpy(*words, "otpy_test_shop:Shop", "--name", "a/b")
 
-    assert "must be a word without '/'" in result.stdout
+    assert result.output == "Error: the system name 'a/b' must be a word without '/', for paths begin with it\n"
     assert result.exit_code == 70

@@ -11,7 +11,7 @@ import pytest
 from otpy.control.snapshot import from_plain
 from otpy.core.exit_codes import ExitCode
 from otpy.core.record import MailboxRecord, StateRecord
-from support.fake_system import shop, worker
+from support.fake_system import FakeSystem, shop, worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from click.testing import Result
 
     from otpy.control.server import ControlServer
-    from support.fake_system import FakeSystem
 
     Otpy = Callable[..., Result]
     Serve = Callable[..., ControlServer]
@@ -49,6 +48,12 @@ def test_parts_of_info(otpy: Otpy, serve: Serve, words: list[str], lines: list[s
 
     assert [line.rstrip() for line in result.output.splitlines()] == lines
     assert result.exit_code == ExitCode.CLEAN
+
+
+def test_the_stack_of_a_child_without_a_process_says_so(otpy: Otpy, serve: Serve) -> None:
+    serve(FakeSystem([worker("shop/feed", status="restarting", number=0, next_start=18.0)]))
+
+    assert otpy("info", "shop/feed", "--stack").output == "shop/feed is restarting and has no process\n"
 
 
 def test_parts_as_json(otpy: Otpy, serve: Serve) -> None:

@@ -72,7 +72,9 @@ def printed(*exits: ExitRecord, width: int = 120) -> list[str]:
     stream = io.StringIO()
     view = why_view(Exits(path="shop/feed", exits=exits))
     Console(file=stream, width=width, markup=False, emoji=False, highlight=False).print(view)
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    lines = stream.getvalue().splitlines()
+    assert lines == [line.rstrip() for line in lines], "a line ends in blanks"
+    return lines
 
 
 def test_a_crash_and_what_became_of_it() -> None:
@@ -99,6 +101,14 @@ def test_a_crash_and_what_became_of_it() -> None:
         (
             ExitAction(what="gave up", ago=0.0, in_window=4, max_restarts=3, max_seconds=5.0),
             "its supervisor gave up: one more than 3 restarts in 5s",
+        ),
+        (
+            ExitAction(what="attempt", ago=0.0, restart=1, in_window=2, max_restarts=3, max_seconds=5.0),
+            "its supervisor tried in vain to start it again: 2 of at most 3 in 5s",
+        ),
+        (
+            ExitAction(what="start failed", ago=0.0, detail="exit: 'boom'"),
+            "it was started by hand, and that failed: exit: 'boom'",
         ),
         (
             ExitAction(what="restart failed", ago=0.0, detail="exit: 'boom'"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.markdown import blocks, pages
+from support.markdown import Block, blocks, pages
 from support.session import Session, alike, commands_in
 
 if TYPE_CHECKING:
@@ -25,6 +25,15 @@ def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:
 
 def test_there_is_a_tutorial_that_is_played() -> None:
     assert "first-tree" in [page.stem for page in STORIES]
+
+
+def test_a_program_that_prints_less_than_its_page_shows_is_not_waited_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("support.session.PATIENCE", 0.2)
+    code = '$ python -c "import signal; signal.pause()"\nnever\n'
+    with Session(tmp_path) as session, pytest.raises(AssertionError, match="'never' is not printed, but"):
+        session.play(Block("page", 1, "console", ("first",), code))
 
 
 def test_figures_and_dots_may_differ_and_words_may_not() -> None:

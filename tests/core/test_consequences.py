@@ -9,7 +9,7 @@ import pytest
 from otpy.core.backoff import Backoff
 from otpy.core.consequences import Threshold, foretell, thresholds
 from otpy.core.intensity import Limit
-from otpy.core.story import Unforeseeable
+from otpy.errors import UnforeseeableError
 from support.parts import keeper, worker
 
 if TYPE_CHECKING:
@@ -139,6 +139,6 @@ def test_child_of_a_dynamic_supervisor_has_any_number() -> None:
     ],
 )
 def test_path_that_leads_nowhere_is_told(path: str, said: str) -> None:
-    with pytest.raises(Unforeseeable) as caught:
+    with pytest.raises(UnforeseeableError) as caught:
         foretell(abc(), path)
     assert str(caught.value) == said

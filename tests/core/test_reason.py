@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 
+from otpy.core.frames import MAX_FRAMES, frames_of
 from otpy.core.reason import (
     MAX_CAUSES,
-    MAX_FRAMES,
     BadReturn,
     Crashed,
     Exit,
@@ -22,6 +22,7 @@ from otpy.core.reason import (
     RestartLimit,
     Shutdown,
     TimedOut,
+    check_reason,
 )
 
 
@@ -90,6 +91,22 @@ def test_crash_keeps_where_it_came_from_and_what_led_to_it() -> None:
     assert "which led to:" in lines
     assert lines[-1] == "ValueError: second"
     assert '    raise ValueError("second") from error' in lines
+
+
+def test_a_traceback_of_otpys_own_frames_alone_keeps_the_innermost() -> None:
+    """As of a request with arguments that its method does not take."""
+    with pytest.raises(TypeError) as caught:
+        check_reason("here", None)
+    whole = caught.value.__traceback__
+    assert whole is not None
+    assert [frame.function for frame in frames_of(whole.tb_next)] == ["check_reason"]
+
+
+def test_the_password_of_an_address_in_an_exceptions_text_is_hidden() -> None:
+    """As drivers of databases put it there."""
+    error = ConnectionError("no route to postgresql://shop:s3cret@db.example/shop")
+
+    assert Crashed.of(error).text == "no route to postgresql://shop:<hidden>@db.example/shop"
 
 
 def test_suppressed_cause_is_left_out() -> None:

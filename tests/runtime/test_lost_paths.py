@@ -29,6 +29,8 @@ class Shop(otpy.Supervisor):
         ("t/cache/x/y", "t/cache has no children"),
         ("t/sessions/sessions", "t/sessions has no children"),
         ("memory", "'memory' is a name; its path is 't/cache'"),
+        ("t/feed/memory", "'memory' is a name; its path is 't/cache'"),
+        ("t/memory", "'memory' is a name; its path is 't/cache'"),
         ("shop/cache", "paths here begin with 't'"),
         ("", "paths here begin with 't'"),
         ("t/", "t has cache, feed, sessions, beside"),

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import otpy
-from otpy.errors import NameTakenError, NoProcError, StartError
+from otpy.errors import CallTimeoutError, NameTakenError, NoProcError, StartError
 from otpy.events import DeadLetter
 from otpy.testing import Gate, Recorder
 from support.doer import BOOM, Doer, flush
@@ -164,3 +164,38 @@ def test_a_call_by_name_while_its_holder_starts_again_is_answered_by_the_next(sy
     system.wait_idle()
     gate.open()
     assert flush(client) == [starts[1]]
+
+
+def test_a_name_has_pykkas_ways_of_asking(system: otpy.System) -> None:
+    """Of who holds it now; a future of nobody has the error, a proxy of nobody is one."""
+    handle = system.ref(IT)
+    with pytest.raises(NoProcError, match="call of proxy to name 'it': nobody is there"):
+        handle.proxy()
+    nobody = handle.ask("x", block=False)
+    with pytest.raises(NoProcError, match="call of ask to name 'it'"):
+        nobody.get(timeout=5.0)
+    handle.exit(BOOM)
+
+    first = system.start(otpy.child(Doer).opts(name=IT))
+    assert handle.ask("x", block=False).get(timeout=5.0) == "x"
+    assert handle.ask("x", timeout=5.0) == "x"
+    proxy = handle.proxy()
+    assert proxy.log.get(timeout=5.0) == []
+    assert handle.stop(block=False)
+    first.monitor().wait(5.0)
+    second = system.start(otpy.child(Doer).opts(name=IT))
+    assert handle.proxy().log.get(timeout=5.0) == []
+    with pytest.raises(NoProcError):
+        proxy.log.get(timeout=5.0)
+    handle.exit(BOOM)
+    assert second.monitor().wait(5.0).reason == BOOM
+
+
+@pytest.mark.parametrize("time", [0.0, 0.01])
+def test_the_time_for_a_question_by_name_is_its_own_or_that_of_the_handle(system: otpy.System, time: float) -> None:
+    system.start(otpy.child(Doer).opts(name=IT))
+    handle = system.ref(IT)
+    with Gate() as gate:
+        for ask in (handle.within(time).ask, lambda request: handle.ask(request, timeout=time)):
+            with pytest.raises(CallTimeoutError, match=f"within {time:g} s"):
+                ask(lambda self, caller: gate.wait())

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failures.update(_run(number, asked))
     for name, times in failures.most_common():
         _say(f"{name} has failed in {times} of {asked.runs} runs")
-    _say(f"{asked.runs} runs, {'none' if not failures else len(failures)} of the tests has failed")
+    _say(f"{asked.runs} runs, {_counted(len(failures))} failed")
     return bool(failures)
 
 
@@ -84,6 +84,10 @@ def _hogs(count: int) -> Iterator[None]:
         for hog in hogs:
             hog.kill()
             hog.wait()
+
+
+def _counted(failed: int) -> str:
+    return f"{failed or 'none'} of the tests {'has' if failed < 2 else 'have'}"
 
 
 def _say(text: str) -> None:

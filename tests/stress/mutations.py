@@ -168,7 +168,7 @@ MUTATIONS = [
     Mutation(
         "exit normal kills",
         "runtime/death.py",
-        "    elif not isinstance(reason, Normal) or sender is target:\n",
+        "    elif is_own or not isinstance(reason, Normal):\n",
         "    else:\n",
         "runtime/test_exit_signals.py runtime/test_links_and_monitors.py",
     ),
@@ -177,7 +177,7 @@ MUTATIONS = [
         "runtime/death.py",
         "        timer.cancel()\n",
         "        pass\n",
-        "runtime/test_timers.py testing/test_explore.py",
+        "runtime/test_timers.py testing/test_explored_time.py",
     ),
     Mutation(
         "resources not closed",
@@ -203,7 +203,7 @@ MUTATIONS = [
     Mutation(
         "zombie listed for ever",
         "runtime/death.py",
-        "        ref.system.drop_zombie(ref)\n",
+        "        drop_zombie(ref)\n",
         "        pass\n",
         "runtime/test_zombies.py",
     ),
@@ -269,7 +269,7 @@ MUTATIONS = [
         "actors/supervisor.py",
         "(e.ref is not None or e.restarting)",
         "e.ref is not None",
-        "actors/test_supervisor_limit.py",
+        "actors/test_supervisor_ends.py",
     ),
     Mutation(
         "start_timeout ignored by supervisors",

@@ -5,20 +5,29 @@ from __future__ import annotations
 import select
 import socket
 import struct
+import threading
 from typing import TYPE_CHECKING, Self
 
 import msgpack
 
+from otpy.control.limits import Limits
 from otpy.control.wire import PROTOCOL, UNICODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-__all__ = ["RawClient", "frame", "request"]
+__all__ = ["PATIENT", "RawClient", "control_threads", "frame", "request"]
 
 PATIENCE = 5.0
 """Seconds a test waits for bytes; only a failing one waits so long."""
+PATIENT = Limits(frame_time=30.0, write_time=30.0, idle_time=30.0)
+"""For tests in which no time may run out."""
+
+
+def control_threads() -> list[str]:
+    """The names of the threads that control servers have, sorted."""
+    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("otpy-control"))
 
 
 def frame(value: object) -> bytes:

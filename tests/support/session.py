@@ -15,6 +15,8 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import contextmanager, suppress
+from threading import Timer
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ __all__ = ["Session"]
 
 SHELL = "/bin/sh"
 PATIENCE = 30.0
-"""Seconds a command may take; only a failing test waits so long."""
+"""Seconds for a command, or until a program prints what its page shows next; only a failing test waits so long."""
+OTPY = f"import otpy.control.client as client; client.HELLO_TIME = {PATIENCE / 2}; from otpy.cli import main; main()"
+"""The command line, patient with programs on a machine that has more to do: pages show it without a `--timeout`."""
 
 FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*(?![\w.])\s?(ms|µs|s|m|h|d)?\b|\b\d[\d.]*(ms|µs|s|m|h|d)\b")
 
@@ -43,7 +47,7 @@ class Session:
         commands.mkdir()
         sockets = folder / "run"
         sockets.mkdir(mode=0o700)
-        _command(commands / "otpy", '-c "from otpy.cli import main; main()"')
+        _command(commands / "otpy", f'-c "{OTPY}"')
         _command(commands / "python", "")
         self._environment = os.environ | {
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
@@ -91,15 +95,16 @@ class Session:
         assert self._first is not None, f"{block}: nothing runs in the first terminal"
         assert self._first.stdout is not None
         seen: list[str] = []
-        for wanted in shown:
-            if wanted.strip() == "…":
-                continue
-            for line in self._first.stdout:
-                seen.append(line)
-                if alike([wanted], [line]):
-                    break
-            else:
-                raise AssertionError(f"{block}: {wanted!r} is not printed, but\n{''.join(seen)}")
+        with _killed_after(PATIENCE, self._first):
+            for wanted in shown:
+                if wanted.strip() == "…":
+                    continue
+                for line in self._first.stdout:
+                    seen.append(line)
+                    if alike([wanted], [line]):
+                        break
+                else:
+                    raise AssertionError(f"{block}: {wanted!r} is not printed, but\n{''.join(seen)}")
 
     def _end_first(self) -> None:
         """A new program begins in the first terminal: the one before has ended, or is ended."""
@@ -134,6 +139,23 @@ class Session:
             check=False,
         )
         return done.stdout
+
+
+@contextmanager
+def _killed_after(seconds: float, program: subprocess.Popen[str]) -> Iterator[None]:
+    """Kill a program that is waited for longer: whoever reads what it prints then comes to the end of it."""
+    watchdog = Timer(seconds, _kill, (program,))
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
+        watchdog.join()
+
+
+def _kill(program: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):  # it has just ended
+        os.killpg(program.pid, signal.SIGKILL)
 
 
 def commands_in(code: str) -> Iterator[tuple[str, list[str]]]:

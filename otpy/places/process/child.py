@@ -25,7 +25,7 @@ from otpy.core.reason import Crashed, Normal, Reason
 from otpy.core.spec import ChildSpec, Options
 from otpy.core.text import exception_line
 from otpy.errors import IgnoredError, StartError, UncarriableError
-from otpy.events import ActorCrashed
+from otpy.events.crash import ActorCrashed
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.far import FarBox, FarCaller, FarHome, own_requests, receive, stand_in
 from otpy.places.process.inner import MainHome

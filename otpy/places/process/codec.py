@@ -16,6 +16,7 @@ import msgpack
 
 from otpy import errors
 from otpy.core import reason as reasons
+from otpy.core.frames import Frame
 from otpy.core.reason import Exit, Reason
 from otpy.core.text import exception_line, safe_repr, type_name
 from otpy.errors import OtpyError, UncarriableError
@@ -234,7 +235,7 @@ _FITS: dict[object, Callable[[object], bool]] = {
     "object": lambda _: True,
     "Reason": lambda value: isinstance(value, Reason),
     "Crashed | None": lambda value: value is None or type(value) is reasons.Crashed,
-    "tuple[Frame, ...]": lambda value: type(value) is tuple and all(type(one) is reasons.Frame for one in value),
+    "tuple[Frame, ...]": lambda value: type(value) is tuple and all(type(one) is Frame for one in value),
     "tuple[Restart, ...]": lambda value: type(value) is tuple and all(type(one) is reasons.Restart for one in value),
 }
 """What may stand in a field, by its annotation: a reason is printed and compared by those who trust it."""

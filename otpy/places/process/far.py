@@ -18,9 +18,9 @@ from otpy.places.process.codec import error_parts
 from otpy.places.process.line import Line, Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import deliver_exit, exit_signal, kill
+from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.mailbox import deliver_tick, put
 from otpy.runtime.message import describe, with_keywords
-from otpy.runtime.ref import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.seat import Seat
 
 if TYPE_CHECKING:

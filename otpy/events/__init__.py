@@ -1,0 +1,42 @@
+"""What happens in a system, as frozen values handed to whoever attached; by default they are logged."""
+
+from __future__ import annotations
+
+from otpy.core.reason import Restart
+from otpy.events.crash import ActorCrashed, Neighbour
+from otpy.events.event import Event
+from otpy.events.hook import Events
+from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
+from otpy.events.supervision import (
+    ChildGivenUp,
+    ChildStarted,
+    ChildStartFailed,
+    ChildTerminated,
+    ChildUnstopped,
+    RestartDelayed,
+    RestartLimitReached,
+)
+from otpy.events.threads import LoopBlocked, ThreadLimitNear, ZombieEnded, ZombieLimitReached, ZombieMade
+
+__all__ = [
+    "ActorCrashed",
+    "ChildGivenUp",
+    "ChildStartFailed",
+    "ChildStarted",
+    "ChildTerminated",
+    "ChildUnstopped",
+    "DeadLetter",
+    "Event",
+    "Events",
+    "LoopBlocked",
+    "MailboxGrew",
+    "Neighbour",
+    "Restart",
+    "RestartDelayed",
+    "RestartLimitReached",
+    "ThreadLimitNear",
+    "UnknownMessage",
+    "ZombieEnded",
+    "ZombieLimitReached",
+    "ZombieMade",
+]
