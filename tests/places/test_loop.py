@@ -209,6 +209,21 @@ def test_what_init_sets_in_its_context_is_the_actors_own(system: otpy.System) ->
     assert [ref.call(Doer.do, lambda _: variable.get()) for ref in refs] == ["one", "two", "unset"]
 
 
+def test_pykkas_proxies_reach_coroutine_functions(system: otpy.System) -> None:
+    class Counter(otpy.GenServer):
+        async def init(self) -> None:
+            self.count = 0
+
+        async def add(self, number: int) -> int:
+            await asyncio.sleep(0)
+            self.count += number
+            return self.count
+
+    proxy = system.start(Counter).proxy()
+    proxy.add.defer(1)
+    assert proxy.add(2).get(timeout=5.0) == 3
+
+
 # --- asyncio inside
 
 
