@@ -21,7 +21,7 @@ from otpy.errors import (
     StartError,
 )
 from otpy.events import LoopBlocked
-from otpy.testing import Gate
+from otpy.testing import Gate, explore
 from support.doer import BOOM, AsyncDoer, Doer, flush
 
 if TYPE_CHECKING:
@@ -99,6 +99,15 @@ def test_ten_thousand_actors(system: otpy.System) -> None:
     system.wait_idle()
     sup.stop(Shutdown())
     assert system.alive == 0
+
+
+def test_explorations_refuse_them_clearly() -> None:
+    def scenario(system: otpy.System) -> None:
+        with pytest.raises(StartError, match="loop actors do not run in explorations yet"):
+            system.start(AsyncDoer)
+        assert system.alive == 0
+
+    explore(scenario, seeds=1)
 
 
 # --- messages
