@@ -11,6 +11,8 @@ from otpy.runtime.actor import Actor
 from otpy.runtime.pykka import is_stop, is_wrapped, unwrap
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from otpy.runtime.caller import Caller
 
 __all__ = ["GenServer"]
@@ -79,8 +81,8 @@ class GenServer(Actor):
     def on_info(self, message: Any) -> object:
         """Pass a message on to `handle_info`."""
         if is_wrapped(message):
-            unwrap(self, message)
-            return None
+            result = unwrap(self, message)
+            return _ignore(result) if inspect.iscoroutine(result) else None
         if is_stop(message):
             return Stop(Normal())
         return self.handle_info(message)
@@ -93,6 +95,11 @@ class GenServer(Actor):
             return Stop(Normal(), None)
         assert caller is not None  # noqa: S101 - requests have a caller
         return self.handle_call(message, caller)
+
+
+async def _ignore(work: Coroutine[Any, Any, object]) -> None:
+    """What a deferred call through a proxy returns is no decision."""
+    await work
 
 
 def _must_be_given(parameter: inspect.Parameter) -> bool:

@@ -80,8 +80,11 @@ class LoopHome:
         if not self._has_thread and not self._start():
             self.free.append(True)
             return False
-        with suppress(RuntimeError):  # closed
+        try:
             self.loop.call_soon_threadsafe(self._begin)
+        except RuntimeError:  # closed
+            self.free.append(True)
+            self._drop_dead()
         return True
 
     def post(self, action: Callable[[], object]) -> None:
@@ -223,12 +226,19 @@ class LoopHome:
 
     def _end(self) -> None:
         self.loop.close()
-        while self.queue:
-            ref = self.queue.popleft()
-            if ref.reason is not None:
-                after_turn(ref)
+        self._drop_dead()
         self.system.threads.discard(self)
         self.system.pool.notice_idle()
+
+    def _drop_dead(self) -> None:
+        """Closed for good: drop what dead actors held."""
+        while self.queue:
+            try:
+                ref = self.queue.popleft()
+            except IndexError:
+                return
+            if ref.reason is not None:
+                after_turn(ref)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

@@ -110,6 +110,9 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
                     home.engage()
             except IndexError:
                 pass
+            except BaseException:  # an interrupt, on a main thread that runs a loop of its own
+                system.pool.hurt.append(ref)
+                raise
         elif ref.reason is not None:
             bury(ref)
         if worker is not None:

@@ -21,7 +21,7 @@ from otpy.errors import (
     StartError,
 )
 from otpy.events import LoopBlocked
-from otpy.testing import Gate
+from otpy.testing import Gate, explore
 from support.doer import BOOM, AsyncDoer, Doer, flush
 
 if TYPE_CHECKING:
@@ -99,6 +99,15 @@ def test_ten_thousand_actors(system: otpy.System) -> None:
     system.wait_idle()
     sup.stop(Shutdown())
     assert system.alive == 0
+
+
+def test_explorations_refuse_them_clearly() -> None:
+    def scenario(system: otpy.System) -> None:
+        with pytest.raises(StartError, match="loop actors do not run in explorations yet"):
+            system.start(AsyncDoer)
+        assert system.alive == 0
+
+    explore(scenario, seeds=1)
 
 
 # --- messages
@@ -207,6 +216,21 @@ def test_what_init_sets_in_its_context_is_the_actors_own(system: otpy.System) ->
     refs = [system.start(AsyncDoer, deed=lambda _, n=n: variable.set(n) and None) for n in ("one", "two")]
     refs.append(system.start(AsyncDoer))
     assert [ref.call(Doer.do, lambda _: variable.get()) for ref in refs] == ["one", "two", "unset"]
+
+
+def test_pykkas_proxies_reach_coroutine_functions(system: otpy.System) -> None:
+    class Counter(otpy.GenServer):
+        async def init(self) -> None:
+            self.count = 0
+
+        async def add(self, number: int) -> int:
+            await asyncio.sleep(0)
+            self.count += number
+            return self.count
+
+    proxy = system.start(Counter).proxy()
+    proxy.add.defer(1)
+    assert proxy.add(2).get(timeout=5.0) == 3
 
 
 # --- asyncio inside

@@ -25,6 +25,7 @@ def test_it_runs_in_a_process_of_its_own(farm: otpy.System) -> None:
     pid, _, group = ref.call(Far.where)
     assert pid != os.getpid()
     assert group == pid
+    assert os.getsid(pid) == pid, "a terminal's Ctrl-C must not reach it"
 
 
 def test_a_class_may_say_that_it_wants_a_process(farm: otpy.System) -> None:
