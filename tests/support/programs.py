@@ -35,8 +35,9 @@ class Program:
     def __init__(self, folder: Path, source: str) -> None:
         """Start it; its control socket, if it has one, goes into `folder`."""
         code = HEAD + f"FOLDER = pathlib.Path({str(folder)!r})\n" + textwrap.dedent(source)
+        # No buffer on this side: what was read ahead would be lost to `communicate`, which reads the pipe itself.
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
 
     def __enter__(self) -> Self:
@@ -49,7 +50,7 @@ class Program:
     def line(self) -> str:
         """The next line it says."""
         assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        return self.process.stdout.readline().decode().strip()
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -68,5 +69,5 @@ class Program:
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGABRT)  # it tells where its threads are
             said, complained = self.process.communicate(timeout=PATIENCE)
-            pytest.fail(f"it does not end\n{complained}")
-        return self.process.returncode, said.strip(), complained.strip()
+            pytest.fail(f"it does not end\n{complained.decode()}")
+        return self.process.returncode, said.decode().strip(), complained.decode().strip()
