@@ -95,7 +95,11 @@ class TaskSeat(Seat):
         self.ref = ref
         self.turns = 0
         self.since = 0.0
+        self.seen_in = self.held = None
         self.waiting = False
+
+    def note(self, now: float) -> None:
+        """Nothing to note for the watchdog: a worker says itself when a message begins."""
 
 
 class _Parking(asyncio.Future[None]):

@@ -37,6 +37,7 @@ MAX_FRAME = 64 * 1024 * 1024
 TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
 
 REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
+REASONS["Frame"] = Frame
 """Exit reasons and the values that stand in them, by name."""
 
 
