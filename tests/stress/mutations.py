@@ -110,8 +110,8 @@ MUTATIONS = [
     Mutation(
         "whoever was answered before it waits counted as resting",
         "runtime/seat.py",
-        "                seat.waiting = False\n        pool = seat.pool\n",
-        "                pass\n        pool = seat.pool\n",
+        "        if self.claim:\n            seat.waiting = True\n            if not self.claim:",
+        "        if True:\n            seat.waiting = True\n            if False:",
         "testing/test_wait_idle.py",
     ),
     # Ends.
