@@ -21,16 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["CoroutineActor", "FunctionActor"]
 
 
-class FunctionActor(Actor):
-    """Runs one function on a thread of its own; a coroutine that it returns runs there, too, under `asyncio.run`.
+class _Once(Actor):
+    """What both kinds of functions have in common: the function, its name, and that it handles no messages."""
 
-    Its start is done before the function begins. It ends `Normal` when the function returns. Told to stop, it leaves
-    the function at the next `otpy.sleep` or `otpy.checkpoint`, a coroutine at its next `await`; one that does neither
-    is killed when its `shutdown` time is over, and its thread goes on as a zombie.
-    """
-
-    place: ClassVar[str] = "thread"
-    otpy_may_loop: ClassVar[bool] = False
     stops_by_signal: ClassVar[bool] = True
 
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
@@ -44,6 +37,21 @@ class FunctionActor(Actor):
         """The function's name, for the tree."""
         return str(getattr(self._function, "__qualname__", type(self._function).__name__))
 
+    def terminate(self, reason: Reason) -> None:
+        """Nothing to do: a function cleans up after itself."""
+
+
+class FunctionActor(_Once):
+    """Runs one function on a thread of its own; a coroutine that it returns runs there, too, under `asyncio.run`.
+
+    Its start is done before the function begins. It ends `Normal` when the function returns. Told to stop, it leaves
+    the function at the next `otpy.sleep` or `otpy.checkpoint`, a coroutine at its next `await`; one that does neither
+    is killed when its `shutdown` time is over, and its thread goes on as a zombie.
+    """
+
+    place: ClassVar[str] = "thread"
+    otpy_may_loop: ClassVar[bool] = False
+
     def handle_continue(self, _: object) -> object:
         """Run the function."""
         self.ref.current = "run"
@@ -52,9 +60,6 @@ class FunctionActor(Actor):
             asyncio.run(self._guard(result))
         checkpoint()
         return Stop()
-
-    def terminate(self, reason: Reason) -> None:
-        """Nothing to do: a function cleans up after itself."""
 
     async def _guard(self, work: Coroutine[Any, Any, object]) -> None:
         """Run the coroutine so that an exit signal cancels it."""
@@ -70,7 +75,7 @@ class FunctionActor(Actor):
             self.ref.waiting = None
 
 
-class CoroutineActor(Actor):
+class CoroutineActor(_Once):
     """Runs one coroutine function on the system's event loop.
 
     As `FunctionActor`; told to stop, the coroutine is cancelled where it awaits something. One that swallows its
@@ -78,18 +83,6 @@ class CoroutineActor(Actor):
     """
 
     place: ClassVar[str] = "loop"
-    stops_by_signal: ClassVar[bool] = True
-
-    def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
-        """Take the function; it runs when the starter was released."""
-        self._function: Callable[..., Any] = args[0]
-        self._args, self._kwargs = args[1:], kwargs
-        return Continue()
-
-    @property
-    def otpy_kind(self) -> str:
-        """The function's name, for the tree."""
-        return str(getattr(self._function, "__qualname__", type(self._function).__name__))
 
     async def handle_continue(self, _: object) -> object:
         """Run the function."""
@@ -97,9 +90,6 @@ class CoroutineActor(Actor):
         await self._function(*self._args, **self._kwargs)
         checkpoint()
         return Stop()
-
-    def terminate(self, reason: Reason) -> None:
-        """Nothing to do: a function cleans up after itself."""
 
 
 class _Running:
