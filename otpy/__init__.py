@@ -5,7 +5,9 @@ from __future__ import annotations
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.gen_server import GenServer
 from otpy.actors.supervisor import Supervisor
-from otpy.app import Application, main, run
+from otpy.app.application import Application
+from otpy.app.main import main
+from otpy.app.run import run
 from otpy.core.backoff import Backoff
 from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
 from otpy.core.intensity import Limit

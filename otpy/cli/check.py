@@ -109,8 +109,8 @@ def look_over(
 ) -> Checked:
     """Check a tree, its deadline, and what its control socket needs."""
     from otpy.actors.survey import survey  # noqa: PLC0415 - as in `run`
-    from otpy.app import snake  # noqa: PLC0415
     from otpy.core.doubts import doubts  # noqa: PLC0415
+    from otpy.core.naming import snake  # noqa: PLC0415
 
     wanted = name or snake(spec.id)
     own, socket, about_socket = _socket(wanted, directory)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from otpy.app import run
+from otpy.app.run import run
 from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError

@@ -62,8 +62,8 @@ def explain(
 def _declared(spec: ChildSpec, name: str | None, *, with_init: bool) -> Part:
     """The tree as a value; one that could not start has no consequences."""
     from otpy.actors.survey import survey  # noqa: PLC0415 - as in `run`
-    from otpy.app import snake  # noqa: PLC0415
     from otpy.control.claim import check_name  # noqa: PLC0415
+    from otpy.core.naming import snake  # noqa: PLC0415
 
     wanted = name or snake(spec.id)
     check_name(wanted)

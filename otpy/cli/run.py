@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SHUTDOWN", "load", "run"]
 
 SHUTDOWN = 30.0
-"""Seconds, as in `otpy.app`, which is not imported to show a help page."""
+"""Seconds, as in `otpy.app.application`, which is not imported to show a help page."""
 SWITCH_INTERVAL = 0.001
 """Seconds; a fifth of Python's own, so that short turns need not wait long for computing ones."""
 
@@ -68,7 +68,7 @@ def run(
 
     ARGUMENTs are handed to the tree as text; put -- before those that begin with a dash.
     """
-    from otpy.app import main  # noqa: PLC0415 - looking at programs must not load all that runs one
+    from otpy.app.main import main  # noqa: PLC0415 - looking at programs must not load all that runs one
 
     if directory is not None:
         options["control_directory"] = directory

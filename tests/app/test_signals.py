@@ -93,8 +93,8 @@ def test_a_second_signal_ends_the_program_at_once(tmp_path: Path) -> None:
     source = (
         STUCK
         + """
-    import otpy.app
-    otpy.app.GRACE = 0.0
+    import otpy.app.signals
+    otpy.app.signals.GRACE = 0.0
     with otpy.run(Tree, control_directory=FOLDER) as system:
         system.ref("stuck").cast(Stuck.hang)
         system.wait()

@@ -44,9 +44,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         calls.append((tree, arguments, options))
         return 75
 
-    module = ModuleType("otpy.app")
+    module = ModuleType("otpy.app.main")
     module.main = main  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "otpy.app", module)
+    monkeypatch.setitem(sys.modules, "otpy.app.main", module)
     return calls
 
 

@@ -1,0 +1,148 @@
+"""A system that runs as a program: it can be waited for, looked into, and told to stop from outside."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
+from otpy.runtime.death import kill
+from otpy.runtime.links import Monitor, watch
+from otpy.runtime.seat import here
+from otpy.runtime.system import System
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.runtime.stopping import Unstopped
+
+__all__ = ["SHUTDOWN", "Application"]
+
+SIGNAL_GRAIN = 1.0
+"""Seconds after which a signal is handled at the latest."""
+
+SHUTDOWN = 30.0
+"""Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
+
+
+class Application(System):
+    """A system that runs as a program; `run` and `run_async` make it."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """Made by `run` and `run_async`."""
+        super().__init__(name, **options)
+        # All of these may be touched in a signal handler that interrupts code which is about to touch them.
+        self._ends: list[Reason | None] = []
+        self._told: SimpleQueue[None] = SimpleQueue()
+        self._waiters: dict[object, Callable[[], object]] = {}
+        self._is_stopping = False
+        self.failure: str | None = None
+        self.is_stopping = False
+        self.left: list[Unstopped] = []
+        self.on_too_many_zombies = self._give_up
+        self.on_unheard: Callable[[], object] = _nothing
+        """Called when it is told to stop, or fails, and nobody waits for that; in whichever thread it happens."""
+
+    def request_stop(self) -> None:
+        """Ask the program to stop, from any thread or signal handler; returns at once."""
+        self._end(None, is_urgent=True)
+
+    def wait(self) -> Reason | None:
+        """Block the calling thread until the program is told to stop (None) or the root has ended (its exit reason).
+
+        Raises:
+            BlockingError: on the thread of an event loop; `await_end` is its other form.
+        """
+        here().may_block()
+        token = object()
+        self._waiters[token] = _nothing
+        try:
+            while not self._ends:
+                # Not without end: CPython overlooks a signal that comes in the moment in which its main thread falls
+                # asleep, and handles it when the thread wakes up.
+                with suppress(Empty):
+                    self._told.get(timeout=SIGNAL_GRAIN)
+            self._told.put(None)  # for others who wait
+        finally:
+            del self._waiters[token]
+        return self._ends[0]
+
+    async def await_end(self) -> Reason | None:
+        """As `wait`, awaited from a coroutine on any event loop."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        self._waiters[future] = lambda: _wake(loop, future)
+        try:
+            if not self._ends:  # published, then looked
+                await future
+        finally:
+            del self._waiters[future]
+        return self._ends[0]
+
+    def stop(self, reason: Reason | None = None, *, timeout: float = SHUTDOWN) -> list[Unstopped]:
+        """As `System.stop`."""
+        self._is_stopping = True
+        return super().stop(reason, timeout=timeout)
+
+    def watch_root(self) -> None:
+        """Note when the root ends by itself."""
+        watch(_RootWatch(self))
+
+    def end_start(self) -> None:
+        """Kill the root if its start is not done, as when a program was told to stop while an `init` hangs."""
+        if self.root is not None and self.root.is_starting():
+            kill(self.root)
+
+    def root_ended(self, reason: Reason) -> None:
+        """The root has ended."""
+        if self.is_stopping:
+            self._end(reason, is_urgent=False)
+            return  # it was told to; what did not end in time is left over, no failure
+        detail = reason.detail if isinstance(reason, Shutdown) else None
+        gave_up = isinstance(detail, RestartLimit)
+        was_late = self._is_stopping and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
+        if gave_up or not (is_clean(reason) or was_late):
+            self.failure = self.failure or str(detail if gave_up else reason)
+        self._end(reason, is_urgent=self.failure is not None)
+
+    def _give_up(self) -> None:
+        self.failure = f"more than {self.max_zombies} killed actors still run"
+        self._end(None, is_urgent=True)
+
+    def _end(self, reason: Reason | None, *, is_urgent: bool) -> None:
+        self._ends.append(reason)
+        self._told.put(None)
+        waiters = self._waiters.copy()
+        for wake in waiters.values():
+            wake()
+        if is_urgent and not waiters:
+            self.on_unheard()
+
+
+def _nothing() -> None: ...
+
+
+def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    with suppress(RuntimeError):  # closed
+        loop.call_soon_threadsafe(_done, future)
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class _RootWatch(Monitor):
+    """Tells the application of its root's end."""
+
+    __slots__ = ("app",)
+
+    def __init__(self, app: Application) -> None:
+        super().__init__(app.root, app.root, None)
+        self.app = app
+
+    def fire(self, reason: Reason) -> None:
+        root = self.app.root  # what ended before it was watched has ended for its own reason, not for `NoProc`
+        self.app.root_ended(reason if root is None or root.reason is None else root.reason)

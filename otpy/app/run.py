@@ -1,0 +1,104 @@
+"""`run`: a tree that lives as long as a `with` block."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from otpy.app.application import SHUTDOWN, Application
+from otpy.app.settings import Settings
+from otpy.app.signals import signals
+from otpy.core.spec import ChildSpec, child
+from otpy.errors import TreeFailedError
+from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from otpy.control.rights import Rights
+    from otpy.core.clock import Clock
+    from otpy.events.event import Event
+
+__all__ = ["run"]
+
+log = logging.getLogger("otpy")
+
+
+@contextmanager
+def run(
+    tree: Callable[..., Any] | ChildSpec,
+    *args: Any,
+    name: str | None = None,
+    control: Rights = "operate",
+    shutdown: float = SHUTDOWN,
+    switch_interval: float | None = None,
+    gc_freeze: bool = False,
+    clock: Clock | None = None,
+    seed: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    max_threads: int = MAX_THREADS,
+    max_zombies: int = MAX_ZOMBIES,
+    control_directory: Path | str | None = None,
+    redact: Callable[[str, object], object] | None = None,
+) -> Iterator[Application]:
+    """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
+
+    In the main thread SIGTERM and SIGINT end `system.wait()`; a second one ends the program at once.
+
+    Args:
+        tree: a supervisor, any other actor class, a function, or a child spec.
+        *args: for its `init`.
+        name: the first part of every path; unique among the user's running programs, so a second `shop` becomes
+            `shop-2`. By default the tree's own name in lower case.
+        control: what other terminals of the same user may do: `off`, `read`, `operate` or `full`.
+        shutdown: seconds for the whole stop.
+        switch_interval: seconds a computing thread keeps the interpreter; None leaves Python's 0.005. Process-wide.
+        gc_freeze: take what is there after the start out of garbage collections. Process-wide.
+        clock: the system's clock; the monotonic one by default.
+        seed: for `system.random`.
+        on_event: called with every event from the first on, in the thread where it happens; see `otpy.events`.
+        max_threads: extra threads for actors that block outside of otpy.
+        max_zombies: killed actors that may still run before the program ends.
+        control_directory: where the control socket goes.
+        redact: `redact(name, value)` returns what may be shown of a value, as `Actor.redact`; for all actors.
+
+    Raises:
+        StartError: the tree did not start.
+        TreeFailedError: on leaving the block: the root gave up or crashed.
+    """
+    settings = Settings(
+        name=name,
+        control=control,
+        shutdown=shutdown,
+        switch_interval=switch_interval,
+        gc_freeze=gc_freeze,
+        clock=clock,
+        seed=seed,
+        on_event=on_event,
+        max_threads=max_threads,
+        max_zombies=max_zombies,
+        control_directory=control_directory,
+        redact=redact,
+    )
+    spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
+    system, server = settings.prepare(spec)
+    atexit.register(system.stop, timeout=shutdown)
+    with signals(system, shutdown):  # until all is stopped: a second signal may come while it is
+        try:
+            server.start()
+            system.start_root(spec)
+            system.watch_root()
+            settings.freeze()
+            yield system
+        finally:
+            atexit.unregister(system.stop)
+            system.is_stopping = True
+            system.left = system.stop(timeout=shutdown)
+            server.close()
+            for unstopped in system.left:
+                log.error("%s", unstopped)
+    if system.failure is not None:
+        raise TreeFailedError(system.name, system.failure)
