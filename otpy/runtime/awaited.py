@@ -210,13 +210,13 @@ class AwaitedSlot(Slot):
 
 
 async def asleep(seconds: float) -> None:
-    """Sleep on the system's clock, in a coroutine; outside of actors it is `asyncio.sleep`.
+    """Sleep on the system's clock, in a coroutine; outside of actors, and for no time, it is `asyncio.sleep`.
 
     Raises:
         asyncio.CancelledError: the actor was told to stop, or was killed; let it pass.
     """
     ref = station().seat.ref
-    if ref is None:
+    if ref is None or seconds <= 0:
         await asyncio.sleep(seconds)
         return
     slot = AwaitedSlot(None, "sleep")

@@ -51,6 +51,7 @@ def sleep(seconds: float) -> None:
     """Sleep on the system's clock; leaves the actor's code at once when the actor is told to stop.
 
     Runs in the calling thread; a pool actor gives its worker to others meanwhile. Outside of actors it is `time.sleep`.
+    No time, or less, is no wait, also on a virtual clock that stands still. OTP: `timer:sleep(0)`.
 
     Raises:
         ActorExit: the actor was told to stop, or was killed; let it pass.
@@ -59,6 +60,9 @@ def sleep(seconds: float) -> None:
     ref = seat.ref
     if ref is None:
         seat.sleep(seconds)
+        return
+    if seconds <= 0:
+        seat.leave_if_told()
         return
     Nap(seat).hold(seconds)
 

@@ -157,6 +157,18 @@ def test_it_does_not_keep_a_system_alive(clock: VirtualClock) -> None:
     assert clock._systems == []
 
 
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_no_time_is_no_wait_though_the_clock_stands_still(system: VirtualSystem, seconds: float) -> None:
+    class Loop(otpy.GenServer):
+        @otpy.call
+        async def nap(self) -> float:
+            await otpy.asleep(seconds)
+            return seconds
+
+    assert system.start(Sleeper).call(Sleeper.sleep, seconds) == 0.0
+    assert system.start(Loop).call(Loop.nap) == seconds
+
+
 def test_sleep_takes_virtual_time_on_the_pool_and_on_a_thread(clock: VirtualClock, system: VirtualSystem) -> None:
     probe, sleeper = Probe(system), system.start(Sleeper)
 
