@@ -30,7 +30,7 @@ SEED = 4_810_318
 PATIENT = Limits(frame_time=60.0, write_time=60.0, idle_time=60.0)
 """For tests in which no time may run out."""
 LONG = [pytest.mark.stress, pytest.mark.timeout(600)]
-FRAMES = [pytest.param(3_000, id="small"), pytest.param(100_000, id="large", marks=LONG)]
+FRAMES = [pytest.param(1_000, id="small"), pytest.param(100_000, id="large", marks=LONG)]
 BATCH = 100
 """Frames between two looks at the program."""
 GROWTH = 2_000
