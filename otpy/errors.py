@@ -305,12 +305,14 @@ class BlockingError(OtpyError):
     It would have held up every actor there. The awaitable form is the one to use.
     """
 
-    def __init__(self, path: str | None) -> None:
-        """Name the actor whose code it was, if it was one's."""
+    def __init__(self, path: str | None, verb: str, form: str | None) -> None:
+        """Name the actor whose code it was, if it was one's, what was called, and what to await instead."""
         who = "the thread of an event loop" if path is None else f"{path}, which runs on an event loop,"
-        forms = "acall for call, aask for ask, astop for stop, aspawn_link, await_down for a monitor's wait, asleep"
-        super().__init__(f"{who} must not block: await the other form ({forms})")
+        mend = f"await {form}" if form else "it has no form to be awaited; asyncio.to_thread calls it elsewhere"
+        super().__init__(f"{who} must not block in {verb}: {mend}")
         self.path = path
+        self.verb = verb
+        self.form = form
 
 
 class ThreadLimitError(OtpyError):

@@ -12,7 +12,8 @@ from otpy.app.settings import Settings
 from otpy.app.signals import signals
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import TreeFailedError
-from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES
+from otpy.runtime.seat import here
+from otpy.runtime.system import LOOP_BLOCKED_AFTER, MAX_THREADS, MAX_ZOMBIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,6 +42,7 @@ def run(
     on_event: Callable[[Event], None] | None = None,
     max_threads: int = MAX_THREADS,
     max_zombies: int = MAX_ZOMBIES,
+    loop_blocked_after: float = LOOP_BLOCKED_AFTER,
     control_directory: Path | str | None = None,
     redact: Callable[[str, object], object] | None = None,
 ) -> Iterator[Application]:
@@ -62,6 +64,7 @@ def run(
         on_event: called with every event from the first on, in the thread where it happens; see `otpy.events`.
         max_threads: extra threads for actors that block outside of otpy.
         max_zombies: killed actors that may still run before the program ends.
+        loop_blocked_after: real seconds after which a handler that keeps an event loop is reported (`LoopBlocked`).
         control_directory: where the control socket goes.
         redact: `redact(name, value)` returns what may be shown of a value, as `Actor.redact`; for all actors.
 
@@ -69,6 +72,7 @@ def run(
         StartError: the tree did not start.
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
+    here().may_block()
     settings = Settings(
         name=name,
         control=control,
@@ -80,6 +84,7 @@ def run(
         on_event=on_event,
         max_threads=max_threads,
         max_zombies=max_zombies,
+        loop_blocked_after=loop_blocked_after,
         control_directory=control_directory,
         redact=redact,
     )

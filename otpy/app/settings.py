@@ -21,7 +21,7 @@ from otpy.core.naming import snake
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
-from otpy.runtime.system import MAX_THREADS, MAX_ZOMBIES
+from otpy.runtime.system import LOOP_BLOCKED_AFTER, MAX_THREADS, MAX_ZOMBIES, check_blocked_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,7 @@ class RunOptions(TypedDict, total=False):
     on_event: Callable[[Event], None] | None
     max_threads: int
     max_zombies: int
+    loop_blocked_after: float
     control_directory: Path | str | None
     redact: Callable[[str, object], object] | None
 
@@ -67,6 +68,7 @@ class Settings:
     on_event: Callable[[Event], None] | None = None
     max_threads: int = MAX_THREADS
     max_zombies: int = MAX_ZOMBIES
+    loop_blocked_after: float = LOOP_BLOCKED_AFTER
     control_directory: Path | str | None = None
     redact: Callable[[str, object], object] | None = None
 
@@ -77,13 +79,15 @@ class Settings:
             raise SpecError("run", f"name={safe_repr(self.name)}: a text, or None for the tree's own name")
         for option in ("shutdown", "max_threads", "max_zombies"):
             _check_number(option, getattr(self, option))
+        check_blocked_after("run", self.loop_blocked_after)
 
     def prepare(self, spec: ChildSpec) -> tuple[Application, ControlServer]:
         """A system in which nothing runs, and its control socket, which is closed."""
         wanted = self.name or snake(spec.id)
         claim = self._claim(wanted) if self.control != "off" else None
         options: dict[str, Any] = {
-            one: getattr(self, one) for one in ("clock", "seed", "max_threads", "max_zombies", "redact")
+            one: getattr(self, one)
+            for one in ("clock", "seed", "max_threads", "max_zombies", "loop_blocked_after", "redact")
         }
         system = Application(wanted if claim is None else claim.name, **options)
         if self.on_event is not None:

@@ -11,10 +11,8 @@ from otpy.runtime.stacks import frame_line
 if TYPE_CHECKING:
     from otpy.places.loop import LoopHome
 
-__all__ = ["LIMIT", "LoopWatch"]
+__all__ = ["LoopWatch"]
 
-LIMIT = 0.1
-"""Real seconds for which one step of a handler may keep all others of the loop waiting."""
 QUIET_LOOKS = 4
 """Looks without any step before it goes to sleep."""
 
@@ -28,6 +26,7 @@ class LoopWatch:
     def __init__(self, home: LoopHome) -> None:
         """Sleep."""
         self._home = home
+        self._limit = home.system.loop_blocked_after
         self.is_asleep = not home.system.is_virtual
         self._seen = -1
         self._since = 0.0
@@ -38,7 +37,7 @@ class LoopWatch:
         """Begin to look; called when a step begins while it sleeps."""
         self.is_asleep = False
         self._quiet = 0
-        self._home.system.timers.after(LIMIT / 2, self._look)
+        self._home.system.timers.after(self._limit / 2, self._look)
 
     def _look(self) -> None:
         home = self._home
@@ -47,11 +46,11 @@ class LoopWatch:
             self._seen, self._since, self._quiet, self._is_told = steps, now, 0, False
         elif worker is None:
             self._quiet += 1
-        elif now - self._since >= LIMIT and not self._is_told:
+        elif now - self._since >= self._limit and not self._is_told:
             self._is_told = True
             self._report(now - self._since)
         if self._quiet <= QUIET_LOOKS:
-            home.system.timers.after(LIMIT / 2, self._look)
+            home.system.timers.after(self._limit / 2, self._look)
             return
         self.is_asleep = True  # set, then looked; who begins a step counts it, then looks whether this sleeps
         if home.steps != self._seen:

@@ -9,7 +9,7 @@ from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
-from otpy.errors import BlockingError
+from otpy.places.blocking import refuse_to_block
 from otpy.runtime.async_turn import DONE, turns
 from otpy.runtime.death import finish
 from otpy.runtime.mailbox import rest_again
@@ -71,7 +71,7 @@ class LoopSeat(Seat):
 
     def may_block(self) -> None:
         """It may not."""
-        raise BlockingError(None if self.ref is None else self.ref.path)
+        refuse_to_block(None if self.ref is None else self.ref.path)
 
     def sleep(self, seconds: float) -> None:  # noqa: ARG002 - it never does
         """Not here."""

@@ -120,6 +120,11 @@ class NamedRef(Generic[A]):
         ref = self.whereis()
         return False if ref is None else bool(ref.stop(reason, block=block, timeout=timeout))
 
+    async def astop(self, reason: Reason | None = None, *, timeout: float | None = None) -> bool:
+        """As `stop`, awaited."""
+        ref = self.whereis()
+        return ref is not None and await ref.astop(reason, timeout=timeout)
+
     def exit(self, reason: Reason) -> None:
         """As `Ref.exit`; nothing when nobody holds the name."""
         ref = self.whereis()

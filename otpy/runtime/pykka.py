@@ -6,7 +6,7 @@ every actor of the program) are never used.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pykka import Actor as PykkaActor
 from pykka import ActorProxy, ThreadingActor, ThreadingFuture
@@ -14,8 +14,12 @@ from pykka import ActorRef as PykkaRef
 from pykka import messages as _messages
 from pykka._introspection import get_attr_directly
 
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.nap import Nap
 from otpy.runtime.seat import Seat, here
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = [
     "ActorProxy",
@@ -40,15 +44,21 @@ class Future(ThreadingFuture[T]):
     def __init__(self) -> None:
         """Hold nothing yet."""
         super().__init__()
-        self._naps: list[Nap] = []
+        self._naps: list[Nap | AwaitedSlot] = []
 
     def get(self, *, timeout: float | None = None) -> Any:
         """As pykka's; seconds on the system's clock when an actor of a pool waits."""
         seat = here()
-        if seat.pool is not None and not self._is_set():
-            self._wait_inside(seat, timeout)
-            timeout = 0.0  # it is there, or the time is over
+        if not self._is_set():
+            seat.may_block()
+            if seat.pool is not None:
+                self._wait_inside(seat, timeout)
+                timeout = 0.0  # it is there, or the time is over
         return super().get(timeout=timeout)
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        """Wait for it in a coroutine, on any event loop; pykka's would block the loop."""
+        return self._awaited().__await__()
 
     def set(self, value: Any | None = None) -> None:
         """As pykka's."""
@@ -64,6 +74,17 @@ class Future(ThreadingFuture[T]):
         """As pykka's."""
         super().set_get_hook(func)
         self._wake()
+
+    async def _awaited(self) -> Any:
+        slot = AwaitedSlot(None, "future")
+        self._naps.append(slot)  # append, then look, as below
+        try:
+            if self._is_set():
+                slot.resolve(None)
+            await slot.hold()
+        finally:
+            self._naps.remove(slot)
+        return self.get(timeout=0.0)
 
     def _is_set(self) -> bool:
         return self._result is not None or self._get_hook is not None

@@ -19,6 +19,7 @@ __all__ = ["is_idle", "wait_idle"]
 def wait_idle(system: System, timeout: float) -> None:
     """See `System.wait_idle`."""
     seat = here()
+    seat.may_block()
     if seat.pool is system.pool:
         if system.pool.is_seeded and not system.pool.queue:
             return  # one thread runs at a time, and it is this one

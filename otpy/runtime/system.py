@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from otpy.core.masking import veil
+from otpy.core.number import is_number
 from otpy.core.reason import Exit, Reason, Shutdown, check_reason
 from otpy.core.spec import ChildSpec, Name, child
 from otpy.core.spec_check import check_spec
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat, Slot
 
-__all__ = ["MAX_THREADS", "MAX_ZOMBIES", "System"]
+__all__ = ["LOOP_BLOCKED_AFTER", "MAX_THREADS", "MAX_ZOMBIES", "System", "check_blocked_after"]
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -55,6 +56,9 @@ FEW = 100
 
 MAX_THREADS = 1_000
 """Extra threads for actors that block outside of otpy; each costs some 30 KiB while it waits."""
+
+LOOP_BLOCKED_AFTER = 0.1
+"""Real seconds for which one step of a handler may keep all others of an event loop waiting."""
 
 MAX_ZOMBIES = 10
 """Killed actors whose code still runs; beyond that the program had better be started afresh by its keeper."""
@@ -70,6 +74,7 @@ class System(Inspection):
         pool: the workers; one with a seeded run queue in explorations.
         max_threads: extra threads for blocked actors.
         max_zombies: killed actors that may still run before `on_too_many_zombies` is called.
+        loop_blocked_after: real seconds after which a handler that keeps an event loop is reported (`LoopBlocked`).
         redact: `redact(name, value)` returns what may be shown, as `Actor.redact`; for all actors, in any thread.
     """
 
@@ -82,15 +87,18 @@ class System(Inspection):
         pool: Pool | None = None,
         max_threads: int = MAX_THREADS,
         max_zombies: int = MAX_ZOMBIES,
+        loop_blocked_after: float = LOOP_BLOCKED_AFTER,
         redact: Show | None = None,
     ) -> None:
         """Make a system in which nothing runs; no thread starts before the first actor does.
 
         Raises:
-            SpecError: the name is no text, is empty, or has a `/` in it.
+            SpecError: the name is no text, is empty, or has a `/` in it; or a time is none.
         """
         if not isinstance(name, str) or not name or "/" in name:
             raise SpecError("System", f"name={safe_repr(name)}: a text without '/', for paths begin with it")
+        check_blocked_after("System", loop_blocked_after)
+        self.loop_blocked_after = loop_blocked_after
         self.name = name
         self.clock: Clock = clock or MonotonicClock()
         self.is_virtual = self.clock.is_virtual
@@ -337,12 +345,15 @@ class System(Inspection):
 
         Raises:
             DeadlockError: called by one of its own actors, which would wait for its own end.
+            BlockingError: called on the event loop of another system.
         """
         if self.forked:
             return []  # the actors are those of the parent process
-        asking = here().ref
-        if asking is not None and asking.system is self:
-            raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
+        seat = here()
+        if seat.ref is not None and seat.ref.system is self:
+            path = seat.ref.path
+            raise DeadlockError(self.name, "stop", [path, self.name, path])
+        seat.may_block()
         wanted = Shutdown() if reason is None else reason
         check_reason("stop", wanted)
         left = stop_all(self, wanted, timeout)
@@ -365,6 +376,12 @@ class System(Inspection):
     def missing(self, path: str) -> NoSuchActorError:
         """The error for a path that leads nowhere, with a guess what was meant."""
         return NoSuchActorError(path, hint_for_path(self, path))
+
+
+def check_blocked_after(where: str, seconds: object) -> None:
+    """Raise SpecError for what is no time after which a handler could be reported."""
+    if not (is_number(seconds) and 0 < seconds < threading.TIMEOUT_MAX):
+        raise SpecError(where, f"loop_blocked_after={safe_repr(seconds)}: seconds > 0")
 
 
 def _free_id(wanted: str, taken: dict[str, Any]) -> str:

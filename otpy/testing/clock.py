@@ -45,7 +45,9 @@ class VirtualClock:
         if not seconds >= 0:
             text = f"time goes forward: seconds >= 0, got {seconds!r}"
             raise ValueError(text)
-        if here().ref is not None:
+        seat = here()
+        seat.may_block()
+        if seat.ref is not None:
             text = "the clock is advanced by the test, not by an actor, which would wait for its own rest"
             raise RuntimeError(text)
         until = self._now + seconds

@@ -6,7 +6,10 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
+
 import otpy
+from otpy.errors import SpecError
 from otpy.events import LoopBlocked
 from otpy.testing import Gate
 from support.doer import AsyncDoer, Doer
@@ -52,6 +55,25 @@ def test_a_handler_that_blocks_the_loop_is_reported_with_its_place(system: otpy.
     detach()
     assert [event.path for event in found] == [ref.path] * 2
     assert all("in block" in str(event) or "in wait" in str(event) for event in found)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, True, "0.1", None, float("inf"), float("nan")])
+def test_what_is_no_time_for_a_blocked_loop_is_refused(seconds: Any) -> None:
+    with pytest.raises(SpecError, match=r"loop_blocked_after=.*: seconds > 0"):
+        otpy.System("t", loop_blocked_after=seconds)
+    with (
+        pytest.raises(SpecError, match=r"loop_blocked_after=.*: seconds > 0"),
+        otpy.run(AsyncDoer, loop_blocked_after=seconds),
+    ):
+        pass
+
+
+def test_how_long_a_handler_may_keep_the_loop_is_the_systems_choice() -> None:
+    system = otpy.System("own", loop_blocked_after=0.002)
+    heard = threading.Event()
+    system.events.attach(lambda _: heard.set(), LoopBlocked)
+    assert system.start(AsyncDoer).call(Doer.do, lambda _: heard.wait(0.09))
+    assert system.stop() == []
 
 
 def test_a_system_that_stops_ends_what_is_suspended(system: otpy.System) -> None:
