@@ -119,6 +119,25 @@ def test_refs_come_back_as_those_that_went(farm: otpy.System, far: otpy.Ref[Far]
     assert far.call(Far.near_again).name == "near"
 
 
+def test_an_actor_that_has_ended_can_be_spoken_of(farm: otpy.System, far: otpy.Ref[Far]) -> None:
+    """Whether the child knew it before its end or not, and whether anybody else here has its ref or not."""
+    near, late = farm.start(Near), farm.start(Near)
+    far.call(Far.meet, near)
+    near.kill()
+    assert far.call(Far.near_again) is near
+    late.kill()
+    far.call(Far.meet, late)
+    far.call(Far.watch_near)
+    assert far.call(Far.near_again) is late
+    assert far.call(Far.read) == [("down", otpy.NoProc())]
+    path = late.path
+    far.waiting.gone.clear()  # type: ignore[union-attr]  # as when nobody else here has its ref any more
+    ghost = far.call(Far.near_again)
+    assert (ghost.path, ghost.is_alive(), ghost.reason) == (path, False, otpy.NoProc())
+    ghost.tell("x")
+    assert far.call(Far.read) == [("down", otpy.NoProc())]
+
+
 def test_two_process_children_talk_to_each_other(farm: otpy.System, far: otpy.Ref[Far]) -> None:
     other = farm.start(otpy.child(OwnNear).opts(place="process"))
     far.call(Far.meet, other)

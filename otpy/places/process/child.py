@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
@@ -103,6 +104,7 @@ class Inside:
         self.decoder = Decoder(self._ref_of, pickles=True)
         self.reader = threading.get_ident()
         self.refs: dict[int, FarRef] = {}
+        self.gone: WeakValueDictionary[int, FarRef] = WeakValueDictionary()
         self.system: Any = None  # Any: a System, from the start message on, and the same for the next
         self.root: Any = None
         self.parent: FarRef | None = None
@@ -164,6 +166,7 @@ class Inside:
             case [Say.GONE, number, Reason() as reason]:
                 ref = self.refs.pop(number, None)
                 if ref is not None:
+                    self.gone[number] = ref
                     finish(ref, reason)
             case [Say.PRELOAD, module, facts]:
                 _prepare(*facts)
@@ -218,22 +221,25 @@ class Inside:
         if value is self.root:
             return [0, "", "", ""]
         if isinstance(value, FarRef):
-            return [value.number, "", "", ""]
+            return [value.number, value.path, "", ""]
         return [-1, value.name, "", ""] if isinstance(value, NamedRef) else None
 
     def _ref_of(self, known: list[Any]) -> Ref[Any] | NamedRef[Any]:
-        number, path, module, name = known
+        number, path, module, name, *reason = known
         if number == 0:
             root: Ref[Any] = self.root
             return root
         if number < 0:
             return NamedRef(self.system, path)
-        found = self.refs.get(number)
+        found = self.refs.get(number) or self.gone.get(number)
         if found is None:
             cls: Any = importlib.import_module(module)
             for part in name.split("."):
                 cls = getattr(cls, part)
-            found = self.refs[number] = FarRef(self.system, cls, path, number, self.line)
+            found = FarRef(self.system, cls, path, number, self.line)
+            (self.gone if reason[0] else self.refs)[number] = found
+        if reason[0]:
+            finish(found, reason[0])
         return found
 
 

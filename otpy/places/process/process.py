@@ -8,12 +8,14 @@ import socket
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from otpy.core.reason import Exited, NoConnection, NoProc, Reason, Signalled
 from otpy.errors import MailboxFullError, NoProcError
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
 from otpy.places.process.far import receive
 from otpy.places.process.line import Line, Say
+from otpy.runtime.actor import Actor
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.mailbox import poke
 from otpy.runtime.named import NamedRef
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.places.process.ports import Ports
+    from otpy.runtime.system import System
 
 __all__ = ["Child"]
 
@@ -54,6 +57,7 @@ class Child:
         self.far, own = socket.socketpair()
         self.path = "a spare process"
         self.handed: dict[int, Ref[Any]] = {}
+        self.gone: WeakValueDictionary[int, Ref[Any]] = WeakValueDictionary()
         self.decoder = Decoder(self._ref_of, pickles=False)
         self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
         self.ports = ports
@@ -200,18 +204,23 @@ class Child:
             return [-1, value.name, "", ""]
         if not isinstance(value, Ref):
             return None
-        if value.number not in self.handed:
+        if value.reason is not None:
+            self.gone[value.number] = value
+        elif value.number not in self.handed:
             self.handed[value.number] = value
             watch(_Gone(value, self))
         cls = getattr(value.actor_class, "inside", value.actor_class)
         where = [cls.__module__, cls.__qualname__]
-        return [value.number, value.path, *(where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"])]
+        where = where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"]
+        return [value.number, value.path, *where, value.reason]
 
     def _ref_of(self, known: Any) -> object:
         number, name, *_ = known
         if number == 0:
             return self.ref
-        return NamedRef(self.ref.system, str(name)) if number < 0 else self.handed[number]
+        if number < 0:
+            return NamedRef(self.ref.system, str(name))
+        return self.handed.get(number) or self.gone.get(number) or Ghost(self.ref.system, number, str(name))
 
     def _watch_writes(self) -> None:
         self.ports.watch_writes(self)
@@ -246,6 +255,23 @@ class Child:
             self.read()
 
 
+class Ghost(Ref[Any]):
+    """An actor of which a child speaks, and which has ended so long ago that nobody else here has its ref."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, system: System, number: int, path: str) -> None:
+        super().__init__(system, Actor, path.rpartition("/")[2], None)
+        self.number = number
+        self.reason = NoProc()
+        self._path = path
+
+    @property
+    def path(self) -> str:
+        """Where it was, as the child says."""
+        return self._path
+
+
 class _Gone(Monitor):
     """Tells a child of the end of an actor whose ref it has."""
 
@@ -258,6 +284,7 @@ class _Gone(Monitor):
     def fire(self, reason: Reason) -> None:
         ref = self.target_ref
         assert ref is not None  # noqa: S101 - made with one
+        self._child.gone[ref.number] = ref  # then the other: the child may be naming it just now
         self._child.handed.pop(ref.number, None)
         if not self._child.is_over:
             self._child.line.say(Say.GONE, ref.number, reason)
