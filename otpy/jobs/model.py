@@ -1,0 +1,222 @@
+"""A job as the store keeps it, and what is written about it: plain values, no clock and no I/O.
+
+Times are whole milliseconds of the wall clock: what two programs share is compared as numbers, in one unit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "LIVING",
+    "Ask",
+    "Attempt",
+    "Conflict",
+    "Failure",
+    "Fence",
+    "Inserted",
+    "Job",
+    "Look",
+    "NewJob",
+    "QueueLook",
+    "Settled",
+    "State",
+    "Unique",
+]
+
+State: TypeAlias = Literal["scheduled", "ready", "running", "done", "dead", "cancelled", "replayed"]
+"""`scheduled` waits for its time, `ready` for an agent, `running` has a lease; the others are final.
+
+A job whose breaker is open, or whose queue is paused, stays `ready` and is not claimed: that costs no write.
+"""
+
+LIVING: tuple[State, ...] = ("scheduled", "ready", "running")
+"""The states of a job that is still to end."""
+
+Failure: TypeAlias = Literal["error", "timeout", "stalled", "crash", "lost", "stale"]
+"""How an attempt failed: the handler raised; it took too long; it no longer made progress; its agent died; its program
+did, so that its lease ran out; its result could not be stored."""
+
+Conflict: TypeAlias = Literal["keep", "replace", "raise"]
+"""What an enqueue does that finds a job with the same unique key: give that one, change its arguments while it has not
+started, or refuse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique:
+    """That at most one job with this key may be in these states."""
+
+    key: str
+    """Made of the kind, and of the arguments that count."""
+    until: Literal["started", "finished", "forever"] = "finished"
+    """How long the key is taken: until the job starts, until it has ended, or for as long as its row is kept."""
+    on_conflict: Conflict = "keep"
+    """What happens to the second one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """What is to be enqueued."""
+
+    kind: str
+    """The name of the function that does it."""
+    queue: str
+    args: bytes
+    """Its arguments, encoded with their version."""
+    run_at: int
+    """When it may start."""
+    priority: int = 0
+    """Less is sooner."""
+    tenant: str = ""
+    """Who shares the queue fairly with others."""
+    needs: str = ""
+    """The labels that its agent must have, sorted and joined by commas."""
+    unique: Unique | None = None
+    key: str | None = None
+    """The caller's own key: a second enqueue with it gives the first job."""
+    max_errors: int = 1
+    """Failed attempts after which it is dead."""
+    max_crashes: int = 3
+    """Attempts that may take their agent along before it is dead."""
+    timeout_ms: int | None = None
+    """How long one attempt may take; None means without end."""
+    deadline_at: int | None = None
+    """When it is dead, however far it is."""
+    meta: bytes = b""
+    replay_of: int | None = None
+    """The dead job that this one runs again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """What an enqueue gave."""
+
+    id: int
+    """Of the new job, or of the one that was there."""
+    how: Literal["new", "kept", "replaced", "refused", "differs"] = "new"
+    """`kept`: a job with the same key was there; `replaced`: it has the new arguments now; `refused`: it is in the way;
+    `differs`: the caller's own key was used before, for something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt that failed."""
+
+    number: int
+    at: int
+    failure: Failure
+    text: str
+    """What was raised, or how the agent ended: bounded, without secrets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A row of the store."""
+
+    id: int
+    kind: str
+    queue: str
+    state: State
+    args: bytes
+    run_at: int
+    priority: int
+    tenant: str
+    needs: str
+    unique_key: str | None
+    key: str | None
+    attempt: int
+    """Which attempt this is; for people."""
+    token: int
+    """Grows with each claim and is never used again; what is written about an attempt names it."""
+    errors: int
+    """Attempts that failed by themselves."""
+    crashes: int
+    """Attempts that took their agent or their program along."""
+    releases: int
+    """Attempts that were given back unfinished, at no cost."""
+    max_errors: int
+    max_crashes: int
+    timeout_ms: int | None
+    deadline_at: int | None
+    owner: str
+    """The agent that has it, for people; empty while it waits."""
+    lease_until: int | None
+    created_at: int
+    finished_at: int | None = None
+    progress: bytes | None = None
+    checkpoint: bytes | None = None
+    result: bytes | None = None
+    reason: str = ""
+    """Why it is dead or cancelled."""
+    meta: bytes = b""
+    replay_of: int | None = None
+    attempts: tuple[Attempt, ...] = ()
+    """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """Who leads: what a leader writes is refused when another has been elected since."""
+
+    name: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A wish for jobs of one queue, on behalf of agents that are named."""
+
+    queue: str
+    owners: tuple[str, ...]
+    """One job at most for each, in this order."""
+    lease_ms: int
+    needs: tuple[str, ...] = ("",)
+    """What the agents can do: the `needs` of jobs that may be given."""
+    tenant: str | None = None
+    """Only jobs of this one."""
+    not_tenants: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
+    """Kinds that are held back, or have reached their limit."""
+    kinds: tuple[str, ...] | None = None
+    """Only these; None means any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """How an attempt is written down; refused when the token is no longer that of the running job."""
+
+    id: int
+    token: int
+    state: State
+    """`done`, `dead`, `cancelled`, or `scheduled`/`ready` for another attempt."""
+    run_at: int | None = None
+    result: bytes | None = None
+    reason: str = ""
+    attempt: Attempt | None = None
+    """The failure to remember, counted among the errors or the crashes."""
+    is_free: bool = False
+    """Given back: the attempt is not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Which jobs somebody wants to see; None means any."""
+
+    queue: str | None = None
+    state: State | None = None
+    kind: str | None = None
+    before: int | None = None
+    """Only those with a lower id: the next page."""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLook:
+    """How a queue is."""
+
+    name: str
+    numbers: dict[str, int]
+    """Jobs by state."""
+    oldest: int | None
+    """When the ready job was due that has waited longest."""

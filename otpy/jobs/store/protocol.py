@@ -1,0 +1,93 @@
+"""`Store`: what keeps jobs must be able to do. Its methods take many at once, as one round trip serves them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Settled
+
+__all__ = ["Store", "Transaction"]
+
+
+class Transaction(Protocol):
+    """What is done together: all of it is kept, or none. For the one thread that opened it.
+
+    A conflict is a result, never an exception. An exception is a failure of the store, and ends the transaction.
+    `now` is read once for each transaction.
+    """
+
+    @property
+    def now(self) -> int:
+        """The store's time, in milliseconds."""
+
+    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
+        """Enqueue, in this order."""
+
+    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+        """Give `ready` jobs to agents: by priority, then time, then age; each gets a new token and a lease.
+
+        None here and below: the fence does not hold, another leads, and nothing was done.
+        """
+
+    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+        """Write down how attempts went; False for one whose token is no longer that of the running job."""
+
+    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
+        """Extend the leases of these (id, token); returns those that are lost."""
+
+    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+        """Keep how far a running job is; None leaves what is there. False for a token that is no longer its own."""
+
+    def promote(self, limit: int, fence: Fence) -> set[str] | None:
+        """Make `scheduled` jobs `ready` whose time has come; returns their queues."""
+
+    def expire(self, limit: int, fence: Fence) -> list[int] | None:
+        """Give up jobs that wait and whose deadline is over; returns their ids."""
+
+    def rescue(self, grace_ms: int, limit: int, fence: Fence) -> list[Job] | None:
+        """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were."""
+
+    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
+        """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""
+
+    def prune(self, before: int, limit: int) -> int:
+        """Forget jobs that ended before; dead ones stay. Returns how many."""
+
+    def get(self, id: int) -> Job | None:
+        """One job, with its failed attempts."""
+
+    def find(self, look: Look) -> list[Job]:
+        """Jobs that fit, the newest first."""
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is, by name."""
+
+    def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
+        """Lead if nobody does: the epoch, one more than any before; None while another leads."""
+
+    def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
+        """Go on leading; False when that is over."""
+
+    def resign(self, fence: Fence, owner: str) -> None:
+        """Lead no longer; the row stays, for its epoch must grow."""
+
+
+class Store(Protocol):
+    """A place for jobs. One thread writes; what it hands out is values."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Begin one that may write, at once; its end commits, an exception rolls back.
+
+        Raises:
+            StoreError: it could not be begun or committed: nothing of it is kept.
+        """
+
+    def changes(self) -> int:
+        """A number that differs when another program has written; cheap."""
+
+    def close(self) -> None:
+        """Let go of the file."""

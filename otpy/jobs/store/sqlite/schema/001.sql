@@ -1,0 +1,77 @@
+-- Times are whole milliseconds of the wall clock. Indexes are partial where only few rows are of interest: a store with
+-- a million finished jobs must cost no more than an empty one.
+
+create table job (
+    id integer primary key autoincrement,  -- never used again: people write it down
+    kind text not null,
+    queue text not null,
+    state text not null,
+    args blob not null,
+    run_at integer not null,
+    priority integer not null,
+    tenant text not null,
+    needs text not null,
+    unique_key text,
+    unique_until text,
+    own_key text,
+    attempt integer not null default 0,
+    token integer not null default 0,      -- one more at each claim; what is written about an attempt names it
+    errors integer not null default 0,
+    crashes integer not null default 0,
+    releases integer not null default 0,
+    max_errors integer not null,
+    max_crashes integer not null,
+    timeout_ms integer,
+    deadline_at integer,
+    owner text not null default '',
+    lease_until integer,
+    is_cancelled integer not null default 0,
+    created_at integer not null,
+    finished_at integer,
+    progress blob,
+    checkpoint blob,
+    result blob,
+    reason text not null default '',
+    meta blob not null,
+    replay_of integer,
+    check ((state = 'running') = (lease_until is not null))
+);
+
+create index job_ready on job (queue, priority, run_at, id) where state = 'ready';
+create index job_scheduled on job (run_at) where state = 'scheduled';
+create index job_running on job (lease_until) where state = 'running';
+create index job_deadline on job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
+create index job_dead on job (id) where state = 'dead';
+create index job_finished on job (finished_at) where finished_at is not null;
+create unique index job_own_key on job (own_key) where own_key is not null;
+create unique index job_until_started on job (unique_key)
+    where unique_until = 'started' and state in ('scheduled', 'ready');
+create unique index job_until_finished on job (unique_key)
+    where unique_until = 'finished' and state in ('scheduled', 'ready', 'running');
+create unique index job_forever on job (unique_key) where unique_until = 'forever';
+
+create table failure (
+    job integer not null,
+    number integer not null,
+    at integer not null,
+    failure text not null,
+    text text not null,
+    primary key (job, number, at)
+) without rowid;
+
+-- How many jobs a queue has in each state: a million rows are not counted whenever somebody looks.
+create table tally (
+    queue text not null,
+    state text not null,
+    number integer not null,
+    primary key (queue, state)
+) without rowid;
+
+-- Who leads. A row is never deleted, for its epoch must grow.
+create table leader (
+    name text primary key,
+    owner text not null,
+    epoch integer not null,
+    elected_at integer not null,
+    expires_at integer not null
+) without rowid;

@@ -1,0 +1,101 @@
+"""One transaction on the file: `Transaction` for SQLite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, upkeep
+from otpy.jobs.store.sqlite.tally import Tally
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Settled
+
+__all__ = ["SqliteTransaction"]
+
+
+class SqliteTransaction:
+    """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
+
+    def __init__(self, db: sqlite3.Connection, now: int) -> None:
+        """Begun already."""
+        self._db = db
+        self._tally = Tally()
+        self.now = now
+
+    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
+        """Enqueue."""
+        return [enqueue.insert(self._db, self._tally, one, self.now) for one in new]
+
+    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+        """Give jobs to agents."""
+        if not self._holds(fence):
+            return None
+        return [job for ask in asks for job in claims.claim(self._db, self._tally, ask, self.now)]
+
+    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+        """Write down how attempts went."""
+        return [claims.settle(self._db, self._tally, outcome, self.now) for outcome in outcomes]
+
+    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
+        """Extend leases."""
+        return claims.renew(self._db, held, self.now + lease_ms)
+
+    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+        """Keep how far a job is."""
+        return claims.note(self._db, id, token, progress, checkpoint)
+
+    def promote(self, limit: int, fence: Fence) -> set[str] | None:
+        """Make those ready whose time has come."""
+        return upkeep.promote(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+
+    def expire(self, limit: int, fence: Fence) -> list[int] | None:
+        """Give up those that are overdue."""
+        return upkeep.expire(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+
+    def rescue(self, grace_ms: int, limit: int, fence: Fence) -> list[Job] | None:
+        """Take back jobs of dead programs."""
+        if not self._holds(fence):
+            return None
+        return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
+
+    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
+        """Cancel jobs."""
+        return upkeep.cancel(self._db, self._tally, ids, reason, self.now)
+
+    def prune(self, before: int, limit: int) -> int:
+        """Forget old jobs."""
+        return upkeep.prune(self._db, self._tally, before=before, limit=limit)
+
+    def get(self, id: int) -> Job | None:
+        """One job."""
+        return looks.get(self._db, id)
+
+    def find(self, look: Look) -> list[Job]:
+        """Jobs that fit."""
+        return looks.find(self._db, look)
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is."""
+        return looks.queues(self._db)
+
+    def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
+        """Lead if nobody does."""
+        return leading.elect(self._db, name, owner, ttl_ms, self.now)
+
+    def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
+        """Go on leading."""
+        return leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
+
+    def resign(self, fence: Fence, owner: str) -> None:
+        """Lead no longer."""
+        leading.resign(self._db, fence, owner, self.now)
+
+    def finish(self) -> None:
+        """Write what was gathered; right before the commit."""
+        self._tally.write(self._db)
+
+    def _holds(self, fence: Fence) -> bool:
+        return leading.holds(self._db, fence, self.now)
