@@ -2,6 +2,7 @@
 
 OtpyError
 └── JobsError
+    ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
     │   ├── StoreFullError      the disk is full
@@ -13,11 +14,33 @@ from __future__ import annotations
 
 from otpy.errors import OtpyError
 
-__all__ = ["JobsError", "StoreBrokenError", "StoreBusyError", "StoreError", "StoreFullError", "StoreVersionError"]
+__all__ = [
+    "ArgumentsError",
+    "JobsError",
+    "StoreBrokenError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreVersionError",
+]
 
 
 class JobsError(OtpyError):
     """Anything that goes wrong with jobs."""
+
+
+class ArgumentsError(JobsError, TypeError):
+    """What a job is given, or returns, cannot be kept; nothing was enqueued.
+
+    Attributes:
+        problem: what stands in the way.
+        kind: the job's.
+    """
+
+    def __init__(self, problem: str, kind: str = "a job") -> None:
+        """Keep both."""
+        self.problem, self.kind = problem, kind
+        super().__init__(f"{kind}: its arguments cannot be kept: {problem}")
 
 
 class StoreError(JobsError):

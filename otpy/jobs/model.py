@@ -23,6 +23,7 @@ __all__ = [
     "Settled",
     "State",
     "Unique",
+    "Until",
 ]
 
 State: TypeAlias = Literal["scheduled", "ready", "running", "done", "dead", "cancelled", "replayed"]
@@ -38,6 +39,9 @@ Failure: TypeAlias = Literal["error", "timeout", "stalled", "crash", "lost", "st
 """How an attempt failed: the handler raised; it took too long; it no longer made progress; its agent died; its program
 did, so that its lease ran out; its result could not be stored."""
 
+Until: TypeAlias = Literal["started", "finished", "forever"]
+"""How long a unique key is taken."""
+
 Conflict: TypeAlias = Literal["keep", "replace", "raise"]
 """What an enqueue does that finds a job with the same unique key: give that one, change its arguments while it has not
 started, or refuse."""
@@ -49,7 +53,7 @@ class Unique:
 
     key: str
     """Made of the kind, and of the arguments that count."""
-    until: Literal["started", "finished", "forever"] = "finished"
+    until: Until = "finished"
     """How long the key is taken: until the job starts, until it has ended, or for as long as its row is kept."""
     on_conflict: Conflict = "keep"
     """What happens to the second one."""
