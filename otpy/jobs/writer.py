@@ -1,0 +1,112 @@
+"""The one that writes: all of a program's requests to the store go through it, and share its transactions."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
+from otpy.core.decision import NoReply
+from otpy.jobs.errors import StoreError
+from otpy.runtime.request import call, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from otpy.core.reason import Reason
+    from otpy.jobs.store.protocol import Store, Transaction
+    from otpy.runtime.caller import Caller
+
+__all__ = ["Writer"]
+
+R = TypeVar("R")
+
+PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
+"""Between a failure of the store and the next attempt to write."""
+
+
+class Writer(GenServer):
+    """Owns the store's connection, on a thread of its own.
+
+    Group commit: a request waits in a list, and the first one has the actor send itself a message. What has come until
+    that is handled is one transaction, so a commit that takes long is shared by all who came meanwhile. Whoever gets a
+    reply knows that it is kept.
+
+    A failure of the store is that of all in the transaction, of whom nothing was kept. For a pause nothing is taken
+    then, so that a full disk is told at once, and the next request after it finds out whether it is over. The actor
+    lives on: to start it again mends no disk.
+    """
+
+    place: ClassVar[str] = "thread"
+    trap_exit = True
+
+    def init(self, opened: Callable[[], Store]) -> None:
+        """Open the store, in its own thread."""
+        self.store = self.use(closing(opened()))
+        self._waiting: list[tuple[Caller, Callable[[Transaction], Any]]] = []
+        self._failure: StoreError | None = None
+        self._failures = 0
+        self._closed_until = 0.0
+
+    @call
+    def run(self, step: Callable[[Transaction], R]) -> R | NoReply:
+        """Do something in a transaction; the reply comes when it is committed.
+
+        Raises:
+            StoreError: the store failed, and nothing of it is kept.
+        """
+        caller = self.caller
+        assert caller is not None  # noqa: S101 - a call has one
+        if self._failure is not None and self.system.clock.now() < self._closed_until:
+            caller.refuse(_same(self._failure))
+        else:
+            if not self._waiting:
+                self.ref.cast(Writer.commit)
+            self._waiting.append((caller, step))
+        return NoReply()
+
+    @call
+    def changes(self) -> int:
+        """A number that differs when another program has written."""
+        return self.store.changes()
+
+    @cast
+    def commit(self) -> None:
+        """Do what waits."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._commit(waiting)
+
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
+        """What was taken is done."""
+        self.commit()
+
+    def _commit(self, waiting: Sequence[tuple[Caller, Callable[[Transaction], Any]]]) -> None:
+        try:
+            with self.store.transaction() as transaction:
+                results = [step(transaction) for _, step in waiting]
+        except StoreError as error:
+            self._fail(error)
+            for caller, _ in waiting:
+                caller.refuse(_same(error))
+        except Exception as error:  # noqa: BLE001 - one of them is wrong, and it alone shall know
+            if len(waiting) == 1:
+                waiting[0][0].refuse(error)
+            else:
+                for one in waiting:
+                    self._commit([one])
+        else:
+            self._failure, self._failures = None, 0
+            for (caller, _), result in zip(waiting, results, strict=True):
+                caller.reply(result)
+
+    def _fail(self, error: StoreError) -> None:
+        pause = delay(PAUSES, self._failures, self.system.random.random())
+        self._failure, self._failures = error, self._failures + 1
+        self._closed_until = self.system.clock.now() + pause
+
+
+def _same(error: StoreError) -> StoreError:
+    """Another object that says the same: each caller gets its own."""
+    return type(error)(error.path, error.problem)
