@@ -3,6 +3,8 @@
 OtpyError
 └── JobsError
     ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
+    ├── KeyTakenError           a key was used for another job
+    ├── NoJobError              no job runs here
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
     │   ├── StoreFullError      the disk is full
@@ -17,6 +19,8 @@ from otpy.errors import OtpyError
 __all__ = [
     "ArgumentsError",
     "JobsError",
+    "KeyTakenError",
+    "NoJobError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreError",
@@ -41,6 +45,29 @@ class ArgumentsError(JobsError, TypeError):
         """Keep both."""
         self.problem, self.kind = problem, kind
         super().__init__(f"{kind}: its arguments cannot be kept: {problem}")
+
+
+class KeyTakenError(JobsError):
+    """A key was used for another job, or a job with it is in the way; nothing of it was enqueued.
+
+    Attributes:
+        kind: the job's.
+        key: the one that is taken.
+        id: the job that has it.
+    """
+
+    def __init__(self, kind: str, key: str, id: int) -> None:
+        """Keep them."""
+        self.kind, self.key, self.id = kind, key, id
+        super().__init__(f"{kind}: the key {key!r} belongs to job {id}, which is another one")
+
+
+class NoJobError(JobsError):
+    """No job runs here: the function was simply called."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__("no job runs here; jobs.current() is for functions that an agent calls")
 
 
 class StoreError(JobsError):

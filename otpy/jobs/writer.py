@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
 
 __all__ = ["Writer"]
-
-R = TypeVar("R")
 
 PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
 """Between a failure of the store and the next attempt to write."""
@@ -44,27 +42,26 @@ class Writer(GenServer):
     def init(self, opened: Callable[[], Store]) -> None:
         """Open the store, in its own thread."""
         self.store = self.use(closing(opened()))
-        self._waiting: list[tuple[Caller, Callable[[Transaction], Any]]] = []
+        self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
         self._failure: StoreError | None = None
         self._failures = 0
         self._closed_until = 0.0
 
     @call
-    def run(self, step: Callable[[Transaction], R]) -> R | NoReply:
+    def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
         """Do something in a transaction; the reply comes when it is committed.
 
         Raises:
             StoreError: the store failed, and nothing of it is kept.
         """
-        caller = self.caller
-        assert caller is not None  # noqa: S101 - a call has one
-        if self._failure is not None and self.system.clock.now() < self._closed_until:
-            caller.refuse(_same(self._failure))
-        else:
-            if not self._waiting:
-                self.ref.cast(Writer.commit)
-            self._waiting.append((caller, step))
+        assert self.caller is not None  # noqa: S101 - a call has one
+        self._take(self.caller, step)
         return NoReply()
+
+    @cast
+    def submit(self, step: Callable[[Transaction], object], then: Callable[[Exception | None], object]) -> None:
+        """As `run`, for actors that go on meanwhile: `then` is called here, with what went wrong."""
+        self._take(_Told(then), step)
 
     @call
     def changes(self) -> int:
@@ -82,7 +79,15 @@ class Writer(GenServer):
         """What was taken is done."""
         self.commit()
 
-    def _commit(self, waiting: Sequence[tuple[Caller, Callable[[Transaction], Any]]]) -> None:
+    def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
+        if self._failure is not None and self.system.clock.now() < self._closed_until:
+            waiter.refuse(_same(self._failure))
+            return
+        if not self._waiting:
+            self.ref.cast(Writer.commit)
+        self._waiting.append((waiter, step))
+
+    def _commit(self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]]) -> None:
         try:
             with self.store.transaction() as transaction:
                 results = [step(transaction) for _, step in waiting]
@@ -105,6 +110,19 @@ class Writer(GenServer):
         pause = delay(PAUSES, self._failures, self.system.random.random())
         self._failure, self._failures = error, self._failures + 1
         self._closed_until = self.system.clock.now() + pause
+
+
+class _Told:
+    """Stands for a caller that does not wait, and is told by a function."""
+
+    def __init__(self, then: Callable[[Exception | None], object]) -> None:
+        self._then = then
+
+    def reply(self, _: object) -> None:
+        self._then(None)
+
+    def refuse(self, error: Exception) -> None:
+        self._then(error)
 
 
 def _same(error: StoreError) -> StoreError:

@@ -60,6 +60,9 @@ class Transaction(Protocol):
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts."""
 
+    def running(self) -> list[Job]:
+        """All that have a lease."""
+
     def find(self, look: Look) -> list[Job]:
         """Jobs that fit, the newest first."""
 

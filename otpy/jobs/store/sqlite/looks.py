@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model import Job, Look
 
-__all__ = ["find", "get", "queues"]
+__all__ = ["find", "get", "queues", "running"]
 
 
 def get(db: sqlite3.Connection, id: int) -> Job | None:
@@ -33,6 +33,11 @@ def find(db: sqlite3.Connection, look: Look) -> list[Job]:
         values.append(look.before)
     text = f"select {COLUMNS} from job where {' and '.join(where)} order by id desc limit ?"  # noqa: S608 - our own text
     return [job_of(row) for row in db.execute(text, (*values, look.limit))]
+
+
+def running(db: sqlite3.Connection) -> list[Job]:
+    """Those that have a lease."""
+    return [job_of(row) for row in db.execute(f"select {COLUMNS} from job where state = 'running'")]  # noqa: S608 - ours
 
 
 def queues(db: sqlite3.Connection) -> list[QueueLook]:

@@ -77,6 +77,10 @@ class SqliteTransaction:
         """Jobs that fit."""
         return looks.find(self._db, look)
 
+    def running(self) -> list[Job]:
+        """Those that have a lease."""
+        return looks.running(self._db)
+
     def queues(self) -> list[QueueLook]:
         """How each queue is."""
         return looks.queues(self._db)

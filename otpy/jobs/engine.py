@@ -1,0 +1,108 @@
+"""`engine`: the child spec of everything that jobs need."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.supervisor import Supervisor
+from otpy.core.spec import child
+from otpy.errors import SpecError
+from otpy.jobs.leader import Leader
+from otpy.jobs.setup import Crew, Queue, Setup
+from otpy.jobs.store.sqlite import SqliteStore
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from otpy.core.spec import ChildSpec
+    from otpy.core.strategy import Strategy
+    from otpy.jobs.kind import Kind
+
+__all__ = ["Engine", "engine"]
+
+
+class Engine(Supervisor):
+    """The writer, a place for the duties, and who looks whether they are this program's."""
+
+    strategy: Strategy = "rest_for_one"
+
+    def init(self, setup: Setup) -> None:
+        """With these options."""
+        self.setup = setup
+
+    def children(self) -> list[ChildSpec]:
+        """In start order; the leader is stopped first, and ends its duties before it resigns."""
+        setup = self.setup
+        return [
+            child(Writer, self._open).opts(id="writer", name=setup.actor(Writer, "writer")),
+            dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
+            child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),
+        ]
+
+    def _open(self) -> SqliteStore:
+        return SqliteStore(self.setup.path, profile=self.setup.profile, now=self.setup.now)
+
+
+def engine(
+    path: Path | str,
+    kinds: Iterable[Kind[..., Any]],
+    *,
+    queues: Sequence[Queue] = (),
+    crews: Sequence[Crew] = (),
+    name: str = "jobs",
+    profile: Literal["full", "fast"] = "full",
+    lease: float = 15.0,
+) -> ChildSpec:
+    """Everything that jobs need, as one child of a tree.
+
+    Args:
+        path: the store's file; programs that share it do so by this.
+        kinds: what can be done here.
+        queues: those that have limits.
+        crews: the agents; by default four for each place that the kinds ask for.
+        name: tells several engines of one program apart.
+        profile: `full` has everything on the disk before it is acknowledged; `fast` may lose the last moments when the
+            power fails.
+        lease: seconds after which what a dead program has had is taken over.
+
+    Raises:
+        SpecError: options that cannot work.
+    """
+    known = {kind.name: kind for kind in kinds}
+    setup = Setup(
+        name=name,
+        path=str(path),
+        kinds=known,
+        crews=_crews(tuple(crews), known, name),
+        queues={queue.name: queue for queue in queues},
+        profile=profile,
+        lease=lease,
+    )
+    setup.check()
+    return child(Engine, setup).opts(id=name)
+
+
+def _crews(crews: tuple[Crew, ...], kinds: dict[str, Kind[..., Any]], name: str) -> tuple[Crew, ...]:
+    """Each with what it can do; each kind must be done by somebody."""
+    wanted: dict[str, list[str]] = {}
+    for kind in kinds.values():
+        wanted.setdefault(_place(kind), []).append(kind.name)
+    if not crews:
+        crews = tuple(Crew(name=place, place=place) for place in sorted(wanted))  # type: ignore[arg-type]  # `_place`
+    placed = [replace(crew, kinds=crew.kinds or tuple(wanted.get(_kind_of_place(crew), ()))) for crew in crews]
+    left = set(kinds) - {kind for crew in placed for kind in crew.kinds}
+    if left:
+        raise SpecError(name, f"no crew has the place for {', '.join(sorted(left))}")
+    return tuple(placed)
+
+
+def _place(kind: Kind[..., Any]) -> str:
+    return "process" if kind.killable else "loop" if kind.is_async else "pool"
+
+
+def _kind_of_place(crew: Crew) -> str:
+    return "pool" if crew.place == "thread" else crew.place

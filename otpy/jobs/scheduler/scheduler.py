@@ -1,0 +1,188 @@
+"""The scheduler: it claims jobs for agents that rest, hears how they went, and never runs one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.text import safe_str
+from otpy.jobs.agents.beat import Beat
+from otpy.jobs.model import Settled
+from otpy.jobs.retry import Retry
+from otpy.jobs.scheduler.books import Books
+from otpy.jobs.verdict import Failed, after_failure, given_back, snoozed
+from otpy.jobs.writer import Writer
+from otpy.runtime.links import Down
+from otpy.runtime.request import cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from otpy.core.reason import Reason
+    from otpy.jobs.agents.agent import Agent, Report
+    from otpy.jobs.model import Ask, Fence, Job
+    from otpy.jobs.setup import Crew, Setup
+    from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.ref import Ref
+
+__all__ = ["Exchange", "Scheduler"]
+
+DEFAULT_BACKOFF = Retry().backoff
+
+
+class Exchange:
+    """One round trip to the store: how attempts went, and which jobs are given in return."""
+
+    def __init__(self, outcomes: list[Settled], asks: list[Ask], fence: Fence) -> None:
+        """To be done in the writer's thread."""
+        self.outcomes, self.asks, self.fence = outcomes, asks, fence
+        self.accepted: list[bool] = []
+        self.jobs: list[Job] | None = None
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it, in the writer's transaction."""
+        self.accepted = tx.settle(self.outcomes)
+        self.jobs = tx.claim(self.asks, self.fence) if self.asks else []
+
+
+class Scheduler(GenServer):
+    """Only a leader has one. One exchange at a time is on its way; what happens meanwhile goes with the next."""
+
+    def init(self, setup: Setup, fence: Fence) -> None:
+        """Know nobody; agents introduce themselves."""
+        self.setup, self.fence = setup, fence
+        self.writer = self.system.ref(setup.actor(Writer, "writer"))
+        self.beat = self.system.ref(setup.actor(Beat, "beat"))
+        self.books: Books[Ref[Agent]] = Books(setup.queues)
+        self.outcomes: list[Settled] = []
+        self.is_exchanging = False
+        running, queues = self.writer.within(None).call(Writer.run, _survey)
+        self.books.elsewhere(running)
+        self.books.hope(queues)
+
+    # From agents.
+
+    @cast
+    def join(self, agent: Ref[Any], crew: Crew) -> None:
+        """An agent is there, and rests."""
+        self.monitor(agent)
+        self.books.join(agent.path, agent, crew)
+        self._exchange()
+
+    @cast
+    def report(self, agent: Ref[Any], token: int, report: Report) -> None:
+        """How an attempt went."""
+        job = self.books.end(agent, token)
+        if job is not None:
+            self.outcomes.append(self._settled(job, report))
+        self._exchange()
+
+    # From others.
+
+    @cast
+    def hope(self, queues: Iterable[str]) -> None:
+        """There may be work in these."""
+        self.books.hope(queues)
+        self._exchange()
+
+    @cast
+    def returned(self, jobs: list[Job]) -> None:
+        """Jobs of dead programs were taken back."""
+        self.books.returned(jobs)
+        self.hope({job.queue for job in jobs})
+
+    @cast
+    def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
+        """An exchange is kept, or the store failed and nothing of it is."""
+        self.is_exchanging = False
+        if error is not None:
+            self.books.asked(exchange.asks, ())
+            self.outcomes = exchange.outcomes + self.outcomes
+            self.books.hope(ask.queue for ask in exchange.asks)
+            self.send_after(0.1, "again")
+            return
+        jobs = exchange.jobs or []
+        self.books.asked(exchange.asks, jobs)
+        self.beat.cast(Beat.change, jobs, [(one.id, one.token) for one in exchange.outcomes])
+        for job in jobs:
+            self._give(job)
+        self._exchange()
+
+    def handle_info(self, message: Any) -> None:
+        """The end of an agent, a time that is over."""
+        match message:
+            case Down(target=agent, reason=reason):
+                self._lost(agent, reason)
+            case ("timeout", agent, token):
+                self._too_long(agent, token)
+            case "again":
+                self._exchange()
+
+    # What follows.
+
+    def _exchange(self) -> None:
+        if self.is_exchanging:
+            return
+        asks = self.books.asks(round(self.setup.lease * 1_000))
+        if not asks and not self.outcomes:
+            return
+        self.is_exchanging = True
+        outcomes, self.outcomes = self.outcomes, []
+        exchange = Exchange(outcomes, asks, self.fence)
+        own = self.ref
+        self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
+
+    def _give(self, job: Job) -> None:
+        worker = self.books.begin(job)
+        if worker is None:  # it has gone while the job was claimed for it
+            self.outcomes.append(given_back(job, self._now()))
+            return
+        if job.timeout_ms is not None:
+            self.send_after(job.timeout_ms / 1_000, ("timeout", worker.ref, job.token))
+        worker.ref.cast(worker.ref.actor_class.work, job)
+
+    def _lost(self, agent: Any, reason: Reason) -> None:
+        worker = self.books.leave(agent)
+        if worker is not None and worker.job is not None:
+            self._failed(worker.job, Failed(failure="crash", text=safe_str(reason)))
+        self._exchange()
+
+    def _too_long(self, agent: Ref[Agent], token: int) -> None:
+        worker = self.books.at(agent)
+        if worker is None or worker.job is None or worker.job.token != token:
+            return
+        self.books.leave(agent)
+        agent.kill()
+        seconds = (worker.job.timeout_ms or 0) / 1_000
+        self._failed(worker.job, Failed(failure="timeout", text=f"not done within {seconds:g} s"))
+        self._exchange()
+
+    def _failed(self, job: Job, failed: Failed) -> None:
+        backoff = self.setup.backoff_of(job.kind) or DEFAULT_BACKOFF
+        chance = self.system.random.random()
+        self.outcomes.append(after_failure(job, failed, backoff, chance=chance, now=self._now()))
+        if self.outcomes[-1].state == "ready":
+            self.books.hope([job.queue])
+
+    def _settled(self, job: Job, report: Report) -> Settled:
+        match report:
+            case ("done", bytes() as result):
+                return Settled(id=job.id, token=job.token, state="done", result=result)
+            case ("snoozed", float() as seconds):
+                return snoozed(job, seconds, self._now())
+            case ("cancelled" | "dead" as state, str() as why):
+                return Settled(id=job.id, token=job.token, state=state, reason=why)
+            case ("failed", dict() as facts):
+                self._failed(job, Failed(**facts))
+                return self.outcomes.pop()
+        self._failed(job, Failed(failure="error", text="its agent's report has no meaning"))
+        return self.outcomes.pop()
+
+    def _now(self) -> int:
+        return self.setup.now()
+
+
+def _survey(tx: Transaction) -> tuple[list[Job], set[str]]:
+    """What runs already, and where there may be work; a new leader begins with it."""
+    looks = tx.queues()
+    return tx.running(), {look.name for look in looks if look.numbers.get("ready")}

@@ -1,0 +1,106 @@
+"""What an engine is made of, checked once and passed down whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.core.number import is_number
+from otpy.core.spec import Name
+from otpy.core.text import safe_repr
+from otpy.errors import SpecError
+from otpy.jobs.store.sqlite.store import wall_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from otpy.core.backoff import Backoff
+    from otpy.core.spec import Place
+    from otpy.jobs.kind import Kind
+
+__all__ = ["Crew", "Queue", "Setup"]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How a queue is worked off; one that nobody declares has no limits."""
+
+    name: str
+    limit: int | None = None
+    """Jobs of it that may run at once, whatever their agents; None means no limit."""
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if not isinstance(self.name, str) or not self.name:
+            return f"Queue({safe_repr(self.name)}): a text"
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            return f"Queue({self.name!r}, limit={safe_repr(self.limit)}): a whole number >= 1, or None"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """A number of agents that are all alike."""
+
+    name: str
+    size: int = 4
+    """Jobs that they do at once."""
+    spare: int = 1
+    """Agents beside these, ready for when one of them has to be replaced."""
+    place: Place = "pool"
+    queues: tuple[str, ...] | None = None
+    """Whose jobs they do; None means all."""
+    labels: frozenset[str] = frozenset()
+    """What they have: jobs that need more go to others."""
+    kinds: tuple[str, ...] = ()
+    """The names of what they can do; filled by the engine."""
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if type(self.size) is not int or self.size < 1:
+            return f"crew {self.name!r}: size={safe_repr(self.size)}: a whole number >= 1"
+        if type(self.spare) is not int or self.spare < 0:
+            return f"crew {self.name!r}: spare={safe_repr(self.spare)}: a whole number >= 0"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """An engine's options."""
+
+    name: str
+    """The names of its actors begin with it."""
+    path: str
+    """The store's file."""
+    kinds: dict[str, Kind[..., Any]]
+    """What can be done here, by name."""
+    crews: tuple[Crew, ...]
+    queues: dict[str, Queue] = field(default_factory=dict)
+    profile: Literal["full", "fast"] = "full"
+    lease: float = 15.0
+    """Seconds after which the jobs of a program that is not heard of are taken back; also that of the lead."""
+    now: Callable[[], int] = wall_clock
+    """The time that is written down, in milliseconds."""
+    poll: float = 0.1
+    """Seconds between two looks for what other programs have enqueued."""
+
+    def actor(self, cls: type[Any], role: str) -> Name[Any]:
+        """The name of one of its actors."""
+        return Name(f"{self.name}/{role}", cls)
+
+    def backoff_of(self, kind: str) -> Backoff | None:
+        """The pauses of a kind; None for one that is not known here."""
+        found = self.kinds.get(kind)
+        return None if found is None else found.retry.backoff
+
+    def check(self) -> None:
+        """Refuse what cannot work, before anything starts. Raises SpecError."""
+        for problem in self._problems():
+            raise SpecError(self.name, problem)
+
+    def _problems(self) -> Iterator[str]:
+        found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
+        yield from (problem for problem in found if problem is not None)
+        for name, value in (("lease", self.lease), ("poll", self.poll)):
+            if not (is_number(value) and value > 0):
+                yield f"{name}={safe_repr(value)}: seconds > 0"
