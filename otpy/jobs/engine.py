@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "engine"]
 
+EPOCH = 1_750_000_000_000
+"""Milliseconds of the wall clock at which virtual time begins."""
+
 
 class Engine(Supervisor):
     """The writer, a place for the duties, and who looks whether they are this program's."""
@@ -31,8 +34,10 @@ class Engine(Supervisor):
     strategy: Strategy = "rest_for_one"
 
     def init(self, setup: Setup) -> None:
-        """With these options."""
-        self.setup = setup
+        """With these options; on a virtual clock the time that is written down is virtual, too."""
+        clock = self.system.clock
+        is_virtual = self.system.is_virtual
+        self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
 
     def children(self) -> list[ChildSpec]:
         """In start order; the leader is stopped first, and ends its duties before it resigns."""

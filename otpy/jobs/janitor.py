@@ -31,9 +31,10 @@ class Round:
 
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
-        self.queues = tx.promote(LIMIT, self.fence) or set()
+        tx.promote(LIMIT, self.fence)
         tx.expire(LIMIT, self.fence)
         self.rescued = tx.rescue(0, LIMIT, self.fence) or []
+        self.queues = {look.name for look in tx.queues() if look.numbers.get("ready")}  # other programs enqueue, too
 
 
 class Janitor(GenServer):
@@ -44,7 +45,6 @@ class Janitor(GenServer):
         self.fence = fence
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
-        self.changes = -1
         self.send_interval(setup.poll, "round")
 
     def handle_info(self, message: object) -> None:

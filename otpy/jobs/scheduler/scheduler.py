@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Ask, Fence, Job
     from otpy.jobs.setup import Crew, Setup
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 
 __all__ = ["Exchange", "Scheduler"]
@@ -53,6 +54,7 @@ class Scheduler(GenServer):
         self.setup, self.fence = setup, fence
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
+        self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
         self.books: Books[Ref[Agent]] = Books(setup.queues)
         self.outcomes: list[Settled] = []
         self.is_exchanging = False
@@ -101,6 +103,8 @@ class Scheduler(GenServer):
             self.books.hope(ask.queue for ask in exchange.asks)
             self.send_after(0.1, "again")
             return
+        if exchange.jobs is None:
+            self.leader.tell("look")  # another leads
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
         self.beat.cast(Beat.change, jobs, [(one.id, one.token) for one in exchange.outcomes])
