@@ -43,7 +43,7 @@ class _Doing(GenServer):
         """Say how it went."""
         from otpy.jobs.scheduler.scheduler import Scheduler  # noqa: PLC0415 - as above
 
-        self.scheduler.cast(Scheduler.report, self.ref, job.token, report)
+        self.scheduler.cast(Scheduler.report, self.ref, job.id, job.token, report)
 
 
 class Agent(_Doing):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from otpy.jobs.model import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from otpy.jobs.model import Job
     from otpy.jobs.setup import Crew, Queue
 
-__all__ = ["Books", "Worker"]
+__all__ = ["Books", "Team", "Worker"]
 
 R = TypeVar("R")
+
+AHEAD = 64
+"""Jobs that a team may have at hand at most, beside those that its agents do."""
 
 
 @dataclass(slots=True)
@@ -26,25 +29,48 @@ class Worker(Generic[R]):
     name: str
     """Its path: what the store calls the owner."""
     ref: R
-    crew: Crew
+    team: Team[R]
     job: Job | None = None
     """What it does."""
-    is_asked_for: bool = False
-    """Whether a job for it is being claimed."""
+
+
+@dataclass(slots=True)
+class Team(Generic[R]):
+    """The agents of one crew, and the jobs that were claimed for them."""
+
+    crew: Crew
+    resting: deque[Worker[R]] = field(default_factory=deque)
+    busy: int = 0
+    hand: deque[Job] = field(default_factory=deque)
+    """Claimed, and not begun: where jobs are short, a commit would take longer than they do."""
+    ended: int = 0
+    """Jobs that ended since the last wishes: so many may be wanted before the next ones are answered."""
+
+    @property
+    def free(self) -> int:
+        """How many of its agents may begin a job."""
+        return max(0, min(len(self.resting), self.crew.size - self.busy))
+
+    def owners(self) -> tuple[str, ...]:
+        """For whom jobs are wished: agents that rest, then whoever of the team comes first."""
+        named = tuple(worker.name for worker, _ in zip(self.resting, range(self.free - len(self.hand)), strict=False))
+        ahead = min(AHEAD, self.ended) - max(0, len(self.hand) - self.free)
+        return named + (self.crew.name,) * ahead
 
 
 class Books(Generic[R]):
-    """Every agent rests, is asked for, or has one job; every running job of this program is here once."""
+    """Every agent rests or has one job; every running job of this program is at hand, or with one agent."""
 
     def __init__(self, queues: dict[str, Queue]) -> None:
         """Know nobody."""
         self._queues = queues
+        self._teams: dict[str, Team[R]] = {}
         self._workers: dict[R, Worker[R]] = {}
-        self._by_name: dict[str, Worker[R]] = {}
+        self._by_owner: dict[str, Team[R]] = {}
         self._running: Counter[str] = Counter()
         self._elsewhere: dict[int, str] = {}
         self._hopeful: dict[str, set[str]] = {}
-        """Queues in which something may be ready, the one that has waited longest first, and the crews for which there
+        """Queues in which something may be ready, the one that has waited longest first, and the teams for which there
         is nothing."""
         self._news: set[str] = set()
         """Queues of which that was said since the wishes that are on their way were made."""
@@ -53,46 +79,66 @@ class Books(Generic[R]):
 
     def join(self, name: str, ref: R, crew: Crew) -> None:
         """An agent is there, and rests."""
-        self._workers[ref] = self._by_name[name] = Worker(name, ref, crew)
+        team = self._teams.get(crew.name)
+        if team is None:
+            team = self._teams[crew.name] = self._by_owner[crew.name] = Team(crew)
+        self._by_owner[name] = team
+        worker = self._workers[ref] = Worker(name, ref, team)
+        team.resting.append(worker)
 
-    def leave(self, ref: R) -> Worker[R] | None:
-        """An agent is gone; what it had is told with it, and no longer runs."""
+    def leave(self, ref: R) -> Job | None:
+        """An agent is gone; returns what it had, which runs no longer."""
         worker = self._workers.pop(ref, None)
-        if worker is not None:
-            del self._by_name[worker.name]
-            if worker.job is not None:
-                self._running[worker.job.queue] -= 1
-        return worker
+        if worker is None:
+            return None
+        if worker.job is None:
+            worker.team.resting.remove(worker)
+            return None
+        return self._done(worker)
 
     def at(self, ref: R) -> Worker[R] | None:
         """One agent."""
         return self._workers.get(ref)
 
-    def busy(self) -> list[Worker[R]]:
-        """Those that have a job."""
-        return [worker for worker in self._workers.values() if worker.job is not None]
-
     # Jobs.
 
-    def begin(self, job: Job) -> Worker[R] | None:
-        """The agent for whom a job was claimed has it now; None when that has gone meanwhile."""
-        worker = self._by_name.get(job.owner)
-        if worker is None:
-            return None
-        worker.is_asked_for = False
-        worker.job = job
-        self._running[job.queue] += 1
-        return worker
+    def take(self, jobs: Iterable[Job]) -> list[Job]:
+        """These were claimed; returns those whose team is not there any more."""
+        strays = []
+        for job in jobs:
+            team = self._by_owner.get(job.owner)
+            if team is None:
+                strays.append(job)
+            else:
+                team.hand.append(job)
+                self._running[job.queue] += 1
+        return strays
 
-    def end(self, ref: R, token: int) -> Job | None:
-        """An agent is done with its job, and rests; None when it has no job with this token."""
+    def deal(self) -> Iterator[Worker[R]]:
+        """Give what is at hand to agents that rest; each that is returned has its job."""
+        for team in self._teams.values():
+            while team.hand and team.free:
+                worker = team.resting.popleft()
+                worker.job = team.hand.popleft()
+                team.busy += 1
+                yield worker
+
+    def end(self, ref: R, id: int, token: int) -> Job | None:
+        """An agent is done with a job, and rests; None when this is not what it has."""
         worker = self._workers.get(ref)
-        job = None if worker is None else worker.job
-        if worker is None or job is None or job.token != token:
+        if worker is None or worker.job is None or (worker.job.id, worker.job.token) != (id, token):
             return None
-        worker.job = None
-        self._running[job.queue] -= 1
-        return job
+        worker.team.resting.append(worker)
+        worker.team.ended += 1
+        return self._done(worker)
+
+    def drop_hands(self) -> list[Job]:
+        """What was claimed and will not be begun."""
+        left = [job for team in self._teams.values() for job in team.hand]
+        for team in self._teams.values():
+            team.hand.clear()
+        self._running.subtract(job.queue for job in left)
+        return left
 
     def elsewhere(self, jobs: Iterable[Job]) -> None:
         """These run in another program, or did before it died: their leases count."""
@@ -107,6 +153,13 @@ class Books(Generic[R]):
             if queue is not None:
                 self._running[queue] -= 1
 
+    def _done(self, worker: Worker[R]) -> Job:
+        job, worker.job = worker.job, None
+        assert job is not None  # noqa: S101 - the caller has looked
+        worker.team.busy -= 1
+        self._running[job.queue] -= 1
+        return job
+
     # Wishes.
 
     def hope(self, queues: Iterable[str]) -> None:
@@ -116,42 +169,35 @@ class Books(Generic[R]):
             self._news.add(queue)
 
     def asks(self, lease_ms: int) -> list[Ask]:
-        """Wishes for all that rest; they are asked for from now on, until `asked` tells how it went."""
+        """Wishes for all that may be begun soon; `asked` tells how they went, before there are others."""
         asks: list[Ask] = []
         self._news.clear()
-        for crew, resting in self._resting():
-            for queue in [one for one, without in self._hopeful.items() if crew.name not in without]:
-                owners = resting[: self._room(queue, len(resting), asks)]
-                if not owners or not (crew.queues is None or queue in crew.queues):
-                    continue
-                del resting[: len(owners)]
-                for owner in owners:
-                    owner.is_asked_for = True
-                names = tuple(owner.name for owner in owners)
-                asks.append(Ask(queue=queue, owners=names, lease_ms=lease_ms, kinds=crew.kinds, needs=_needs(crew)))
+        for team in self._teams.values():
+            owners = team.owners()
+            team.ended = 0
+            for queue in self._queues_of(team.crew):
+                given = owners[: self._room(queue, len(owners), asks)]
+                if given:
+                    owners = owners[len(given) :]
+                    asks.append(_ask(queue, given, team.crew, lease_ms))
         return asks
 
     def asked(self, asks: Iterable[Ask], jobs: Iterable[Job]) -> None:
-        """How many jobs came of these wishes: a queue that gave less than was asked has no more."""
-        given = Counter(job.owner for job in jobs)
+        """What came of these wishes: a queue that gave less than was asked has no more for that team."""
+        given = Counter((job.queue, job.owner) for job in jobs)
         for ask in asks:
-            for owner in ask.owners:
-                worker = self._by_name.get(owner)
-                if worker is not None:
-                    worker.is_asked_for = False
-                    if not given[owner] and ask.queue not in self._news:
-                        self._hopeful[ask.queue].add(worker.crew.name)
+            if ask.queue in self._news or sum(given[ask.queue, owner] for owner in set(ask.owners)) >= len(ask.owners):
+                continue
+            team = self._by_owner.get(ask.owners[0])
+            if team is not None:
+                self._hopeful[ask.queue].add(team.crew.name)
 
-    def _resting(self) -> list[tuple[Crew, list[Worker[R]]]]:
-        crews: dict[str, tuple[Crew, list[Worker[R]]]] = {}
-        busy: Counter[str] = Counter()
-        for worker in self._workers.values():
-            resting = crews.setdefault(worker.crew.name, (worker.crew, []))[1]
-            if worker.job is None and not worker.is_asked_for:
-                resting.append(worker)
-            else:
-                busy[worker.crew.name] += 1
-        return [(crew, resting[: max(0, crew.size - busy[name])]) for name, (crew, resting) in crews.items()]
+    def _queues_of(self, crew: Crew) -> list[str]:
+        return [
+            queue
+            for queue, without in self._hopeful.items()
+            if crew.name not in without and (crew.queues is None or queue in crew.queues)
+        ]
 
     def _room(self, queue: str, wanted: int, asks: list[Ask]) -> int:
         limit = self._queues[queue].limit if queue in self._queues else None
@@ -159,6 +205,10 @@ class Books(Generic[R]):
             return wanted
         asked = sum(len(ask.owners) for ask in asks if ask.queue == queue)
         return max(0, min(wanted, limit - self._running[queue] - asked))
+
+
+def _ask(queue: str, owners: tuple[str, ...], crew: Crew, lease_ms: int) -> Ask:
+    return Ask(queue=queue, owners=owners, lease_ms=lease_ms, kinds=crew.kinds, needs=_needs(crew))
 
 
 def _needs(crew: Crew) -> tuple[str, ...]:

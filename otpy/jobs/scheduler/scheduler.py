@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.reason import Shutdown
 from otpy.core.text import safe_str
+from otpy.errors import CallTimeoutError
 from otpy.jobs.agents.beat import Beat
+from otpy.jobs.errors import StoreError
 from otpy.jobs.model import Settled
 from otpy.jobs.retry import Retry
 from otpy.jobs.scheduler.books import Books
@@ -49,6 +53,8 @@ class Exchange:
 class Scheduler(GenServer):
     """Only a leader has one. One exchange at a time is on its way; what happens meanwhile goes with the next."""
 
+    trap_exit = True
+
     def init(self, setup: Setup, fence: Fence) -> None:
         """Know nobody; agents introduce themselves."""
         self.setup, self.fence = setup, fence
@@ -72,11 +78,12 @@ class Scheduler(GenServer):
         self._exchange()
 
     @cast
-    def report(self, agent: Ref[Any], token: int, report: Report) -> None:
+    def report(self, agent: Ref[Any], id: int, token: int, report: Report) -> None:
         """How an attempt went."""
-        job = self.books.end(agent, token)
+        job = self.books.end(agent, id, token)
         if job is not None:
             self.outcomes.append(self._settled(job, report))
+        self._deal()
         self._exchange()
 
     # From others.
@@ -108,17 +115,24 @@ class Scheduler(GenServer):
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
         self.beat.cast(Beat.change, jobs, [(one.id, one.token) for one in exchange.outcomes])
-        for job in jobs:
-            self._give(job)
+        self.outcomes += [given_back(job, self._now()) for job in self.books.take(jobs)]
+        self._deal()
         self._exchange()
+
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
+        """Agents have ended by now: write down how it went, and give back what was not begun."""
+        self.outcomes += [given_back(job, self._now()) for job in self.books.drop_hands()]
+        if self.outcomes:
+            with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
+                self.writer.call(Writer.run, Exchange(self.outcomes, [], self.fence))
 
     def handle_info(self, message: Any) -> None:
         """The end of an agent, a time that is over."""
         match message:
             case Down(target=agent, reason=reason):
                 self._lost(agent, reason)
-            case ("timeout", agent, token):
-                self._too_long(agent, token)
+            case ("timeout", agent, id, token):
+                self._too_long(agent, id, token)
             case "again":
                 self._exchange()
 
@@ -136,29 +150,32 @@ class Scheduler(GenServer):
         own = self.ref
         self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
 
-    def _give(self, job: Job) -> None:
-        worker = self.books.begin(job)
-        if worker is None:  # it has gone while the job was claimed for it
-            self.outcomes.append(given_back(job, self._now()))
-            return
-        if job.timeout_ms is not None:
-            self.send_after(job.timeout_ms / 1_000, ("timeout", worker.ref, job.token))
-        worker.ref.cast(worker.ref.actor_class.work, job)
+    def _deal(self) -> None:
+        for worker in self.books.deal():
+            job = worker.job
+            assert job is not None  # noqa: S101 - it was just dealt
+            if job.timeout_ms is not None:
+                self.send_after(job.timeout_ms / 1_000, ("timeout", worker.ref, job.id, job.token))
+            worker.ref.cast(worker.ref.actor_class.work, job)
 
     def _lost(self, agent: Any, reason: Reason) -> None:
-        worker = self.books.leave(agent)
-        if worker is not None and worker.job is not None:
-            self._failed(worker.job, Failed(failure="crash", text=safe_str(reason)))
+        job = self.books.leave(agent)
+        if job is not None and isinstance(reason, Shutdown):
+            self.outcomes.append(given_back(job, self._now()))
+        elif job is not None:
+            self._failed(job, Failed(failure="crash", text=safe_str(reason)))
+        self._deal()
         self._exchange()
 
-    def _too_long(self, agent: Ref[Agent], token: int) -> None:
+    def _too_long(self, agent: Ref[Agent], id: int, token: int) -> None:
         worker = self.books.at(agent)
-        if worker is None or worker.job is None or worker.job.token != token:
+        job = None if worker is None else worker.job
+        if job is None or (job.id, job.token) != (id, token):
             return
         self.books.leave(agent)
         agent.kill()
-        seconds = (worker.job.timeout_ms or 0) / 1_000
-        self._failed(worker.job, Failed(failure="timeout", text=f"not done within {seconds:g} s"))
+        seconds = (job.timeout_ms or 0) / 1_000
+        self._failed(job, Failed(failure="timeout", text=f"not done within {seconds:g} s"))
         self._exchange()
 
     def _failed(self, job: Job, failed: Failed) -> None:
