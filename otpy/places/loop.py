@@ -22,7 +22,7 @@ from otpy.runtime.turn import after_turn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.runtime.home import Home
+    from otpy.runtime.home import Home, RunQueue
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -32,6 +32,11 @@ __all__ = ["LoopHome"]
 SPARE_WORKERS = 256
 """Tasks kept for the next time many handlers are suspended at once."""
 
+BATCH = 50
+"""Messages one turn handles before the next actor gets the worker."""
+
+TURNS = 32
+"""Turns after which the loop looks at what else there is: sockets, timers, other threads."""
 
 MAX_DEPTH = 16
 """Workers that may lend each other one step: a long chain of calls must not exhaust the interpreter's stack."""
@@ -46,14 +51,16 @@ class LoopHome:
 
     place = "loop"
     settle = staticmethod(async_settle)
+    batch = BATCH
+    turns_at_once = TURNS
 
     def __init__(self, system: System) -> None:
         """Have a loop, and no thread yet."""
         self.system = system
-        self.queue: deque[Any] = deque()
+        self.queue: RunQueue = deque()
         self.free: list[bool] = [True]
         self.seat = LoopSeat()
-        self.loop = _new_loop()
+        self.loop = self.make_loop()
         self.steps = 0
         self.workers: set[LoopWorker] = set()
         self.suspended: set[LoopWorker] = set()
@@ -65,6 +72,10 @@ class LoopHome:
         self._has_thread = False
         self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
         system.threads.add(self)
+
+    def make_loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
+        return _new_loop()
 
     # For other threads.
 

@@ -28,11 +28,6 @@ __all__ = ["OWNER", "LoopSeat", "LoopWorker"]
 
 log = logging.getLogger("otpy")
 
-BATCH = 50
-"""Messages one turn handles before the next actor gets the worker."""
-TURNS = 32
-"""Turns after which the loop looks at what else there is: sockets, timers, other threads."""
-
 OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
 """Set in the context of each actor on a loop, which the tasks that its code starts inherit: whose they are."""
 
@@ -134,7 +129,7 @@ class LoopWorker(TaskSeat):
         super().__init__(None, home.seat.ident)
         self.home = home
         self.is_suspended = False
-        self.stepper = _stepper()
+        self.stepper = _stepper(home.batch)
         self._told: Reason | None = None
         self.is_lent = False
         self._parking = _Parking(loop=home.loop)
@@ -192,7 +187,7 @@ class LoopWorker(TaskSeat):
         home = self.home
         queue, free, seat = home.queue, home.free, home.seat
         send = self.stepper.send
-        left = TURNS
+        left = home.turns_at_once
         while True:
             has_token = True
             while queue:
@@ -228,7 +223,7 @@ class LoopWorker(TaskSeat):
                     break
                 left -= 1
                 if not left:
-                    left = TURNS
+                    left = home.turns_at_once
                     if self.is_lent:
                         break
                     yield None
@@ -283,7 +278,7 @@ class LoopWorker(TaskSeat):
                         home.engage()
             if watchers and self.waiting:
                 home.notice_idle()
-            if at_once < TURNS and out is not None and out.done() and self._told is None:
+            if at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
                 at_once += 1
                 out._asyncio_future_blocking = False  # noqa: SLF001 - as above
             else:
@@ -332,7 +327,7 @@ class LoopWorker(TaskSeat):
     def _mend(self, error: BaseException) -> object:
         """A turn failed outside of its actor's code, by a mistake of otpy's own: end the actor, and go on."""
         log.critical("a turn on the loop failed outside of its actor's code", exc_info=error)
-        self.stepper = _stepper()
+        self.stepper = _stepper(self.home.batch)
         if self.ref is not None:
             finish(self.ref, Crashed.of(error))
         return DONE
@@ -346,9 +341,9 @@ def _take(tokens: list[Any]) -> bool:
     return True
 
 
-def _stepper() -> Any:
+def _stepper(batch: int) -> Any:
     """A generator that waits for its first actor."""
-    stepper: Any = turns(BATCH)
+    stepper: Any = turns(batch)
     stepper.send(None)
     return stepper
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import BadSpec, Exit
-from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError, TreeSpecError
-from otpy.runtime.home import PLACES, STAND_INS
+from otpy.core.reason import Exit
+from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
+from otpy.runtime.home import STAND_INS
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
 from otpy.runtime.ref import Ref
@@ -71,7 +71,7 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     options = spec.options
     place = options.place or cls.place
     if place != "pool":
-        cls = _placed(system, cls, spec, place, f"{system.name if parent is None else parent.path}/{ident}")
+        cls = STAND_INS[place](system, cls, spec) if place in STAND_INS else cls
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     ref.started_at = system.clock.now()
     if options.max_queue is not None:  # before anybody can find it by its name
@@ -96,14 +96,5 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
     if place != "pool":
-        ref.home = PLACES[place](system, ref)
+        ref.home = system.places[place](system, ref)
     return ref
-
-
-def _placed(system: System, cls: type[Actor], spec: ChildSpec, place: str, path: str) -> type[Actor]:
-    """Which class stands for a child that does not run in the pool. Raises TreeSpecError where it cannot run at all."""
-    if place == "loop" and system.pool.is_seeded:
-        raise TreeSpecError(
-            path, BadSpec(path, "loop actors do not run in explorations yet: give it a plain twin there")
-        )
-    return STAND_INS[place](system, cls, spec) if place in STAND_INS else cls

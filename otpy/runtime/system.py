@@ -22,6 +22,7 @@ from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
+from otpy.runtime.home import PLACES
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
@@ -113,6 +114,7 @@ class System(Inspection):
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
+        self.places = PLACES
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies

@@ -11,9 +11,7 @@ import otpy
 from otpy.core.reason import Shutdown
 from otpy.errors import (
     SpecError,
-    StartError,
 )
-from otpy.testing import explore
 from support.doer import AsyncDoer, Doer
 
 
@@ -59,12 +57,3 @@ def test_ten_thousand_actors(system: otpy.System) -> None:
     system.wait_idle()
     sup.stop(Shutdown())
     assert system.alive == 0
-
-
-def test_explorations_refuse_them_clearly() -> None:
-    def scenario(system: otpy.System) -> None:
-        with pytest.raises(StartError, match="loop actors do not run in explorations yet"):
-            system.start(AsyncDoer)
-        assert system.alive == 0
-
-    explore(scenario, seeds=1)
