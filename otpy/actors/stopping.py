@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Stopping"]
 
+WIND_UP, SHARE = 1.0, 0.2
+"""Seconds before the end of its `shutdown` time at which a child in a process gets SIGTERM: so many, and no more than
+this share of the time."""
+
 
 class Stopping(Flowing):
     """The half of a supervisor that stops children."""
@@ -82,6 +86,11 @@ class Stopping(Flowing):
             for seconds, refs in late.items()
             if seconds != math.inf
         ]
+        timers += [
+            self.system.timers.after(seconds - min(WIND_UP, seconds * SHARE), _wind_up_all, winding)
+            for seconds, refs in late.items()
+            if seconds != math.inf and (winding := [ref for ref in refs if ref.actor_class.otpy_winds_up])
+        ]
         for refs in late.values():
             for ref in refs:  # a monitor tells of its end, for it may have unlinked itself
                 monitor = Monitor(ref, ref, self.ref)
@@ -137,6 +146,12 @@ def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
 def _kill_all(refs: Iterable[Ref[Any]]) -> None:
     for ref in refs:
         kill(ref, ref.parent)
+
+
+def _wind_up_all(refs: Iterable[Ref[Any]]) -> None:
+    for ref in refs:
+        if ref.reason is None and ref.actor is not None:
+            ref.actor.otpy_wind_up()
 
 
 def _is_proper_end(entry: Entry, reason: Reason) -> bool:

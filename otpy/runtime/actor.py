@@ -66,6 +66,9 @@ class Actor(PykkaActor):
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_async: ClassVar[str | None] = None  # a callback of it that is a coroutine function
     otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
+    otpy_winds_up: ClassVar[bool] = (
+        False  # whether it is told, by `otpy_wind_up`, that its `shutdown` time is nearly over
+    )
     otpy_redacts: ClassVar[bool] = False
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
@@ -279,6 +282,9 @@ class Actor(PykkaActor):
     def otpy_children(self) -> Children | None:
         """Whom it supervises, for the inspector, in any thread; None for an actor that supervises nobody."""
         return None
+
+    def otpy_wind_up(self) -> None:
+        """Its `shutdown` time is nearly over; called on any thread, of those whose class says that it is told."""
 
     def redact(self, name: str, value: Any) -> object:  # noqa: ARG002 - for those who override it
         """Override to hide secrets in what otpy shows of this actor: its state, and its last message in a crash report.

@@ -63,7 +63,7 @@ def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:
 
 def test_one_is_kept_ready_that_has_imported_the_module(farm: otpy.System) -> None:
     farm.start(far()).call(Far.where)
-    ready = ports_of(farm)._spares[Far.__module__]
+    ready = ports_of(farm).spares.by_module[Far.__module__]
     second = farm.start(far())
     assert second.waiting is ready
     assert second.call(Far.where)[0] == ready.pid
@@ -72,7 +72,7 @@ def test_one_is_kept_ready_that_has_imported_the_module(farm: otpy.System) -> No
 def test_one_that_was_kept_ready_and_has_died_is_replaced(farm: otpy.System) -> None:
     ref = farm.start(far())
     ref.call(Far.where)
-    ready = ports_of(farm)._spares[Far.__module__]
+    ready = ports_of(farm).spares.by_module[Far.__module__]
     farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # its birth was told before this one's
     pid = ready.pid
     assert pid is not None
@@ -81,7 +81,7 @@ def test_one_that_was_kept_ready_and_has_died_is_replaced(farm: otpy.System) -> 
     select.select([pidfd], [], [], 5.0)
     os.close(pidfd)
     farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # the helper has told of its end by now
-    assert ports_of(farm)._spares.get(Far.__module__) is not ready
+    assert ports_of(farm).spares.by_module.get(Far.__module__) is not ready
     assert farm.start(far()).call(Far.where)[0] != pid
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Fail, Ignore
-from otpy.core.reason import Exited, Reason
+from otpy.core.reason import Exited, NoConnection, Reason
+from otpy.core.text import exception_line
 from otpy.errors import SpecError
 from otpy.places.process.far import FarBox, FarHome, stand_in
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
+from otpy.places.process.process import Child
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started
 from otpy.runtime.death import end
@@ -32,6 +34,7 @@ class Port(Actor):
     """Stands for a process child; subclasses are made by `stand_in`, with the requests of the class inside."""
 
     trap_exit = True
+    otpy_winds_up = True
     place: ClassVar[str] = "process"
     inside: ClassVar[type[Actor]]
 
@@ -40,7 +43,10 @@ class Port(Actor):
         ref = self.ref
         surroundings = _surroundings(self.inside, args)
         home = (_module(self.inside, args), surroundings)
-        child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end)
+        try:
+            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end)
+        except (OSError, RuntimeError) as error:
+            return Fail(NoConnection(f"no process could be started: {exception_line(error)}"))
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
         if ref.reason is not None:  # set, then looked; a death sets its reason, then interrupts who waits
             child.interrupt()
@@ -51,6 +57,12 @@ class Port(Actor):
         assert isinstance(box, FarBox)  # noqa: S101 - made with its home
         box.open(child.line)
         return PENDING
+
+    def otpy_wind_up(self) -> None:
+        """Its `shutdown` time is nearly over: the whole group of the process gets SIGTERM."""
+        child = self.ref.waiting
+        if isinstance(child, Child):
+            child.wind_up()
 
     def terminate(self, reason: Reason) -> None:
         """Nothing to do here: `terminate` runs inside."""

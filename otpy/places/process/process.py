@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from otpy.core.reason import Exited, NoConnection, NoProc, Reason, Signalled
+from otpy.core.reason import Exited, Killed, NoConnection, NoProc, Reason, Signalled
 from otpy.errors import MailboxFullError, NoProcError
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
 from otpy.places.process.far import receive
@@ -33,6 +33,8 @@ GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
 """Seconds in which the rest of a message must follow its beginning."""
+GROUP = 4
+"""To `pidfd_send_signal`: to the whole group of the process, also when that has ended. PIDFD_SIGNAL_PROCESS_GROUP."""
 READ = 1 << 18
 """Bytes read at once from one child, before the next one has its turn."""
 
@@ -67,6 +69,7 @@ class Child:
         self.is_over = False
         self._lock = threading.Lock()
         self._is_doomed = False
+        self._winds_up = False
 
     def bind(
         self,
@@ -85,20 +88,48 @@ class Child:
         """What the inspector says of it."""
         return f"process {self.pid or '(starting)'}"
 
+    def wind_up(self) -> None:
+        """Its time is nearly over: have its whole group told to end, by SIGTERM."""
+        with self._lock:
+            self._winds_up = True
+        self.ports.helm.ask(b"T", self.number)
+
     def interrupt(self, _: object = None) -> None:
         """End the process at once: its port is dead, or it has not kept to the rules."""
         with self._lock:
             self._is_doomed = True
-            if self.pidfd is not None:
-                with suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            is_known = self._send(signal.SIGKILL)
+        if self._winds_up or not is_known:  # it may have ended, and what it has started not
+            self.ports.helm.ask(b"K", self.number)
 
-    def is_born(self, pid: int, pidfd: int) -> None:
+    def _send(self, number: int, flags: int = 0) -> bool:
+        """Send a signal; False when it is not born yet, or no descriptor was free for its pidfd."""
+        if self.pidfd is None:
+            return False
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, number, None, flags)
+        return True
+
+    def is_born(self, pid: int, pidfd: int | None) -> None:
         """The helper has started it."""
         with self._lock:
             self.pid, self.pidfd = pid, pidfd
         if self._is_doomed:
             self.interrupt()
+
+    def lose_helper(self) -> None:
+        """The helper was killed, and nobody is left who would end the group."""
+        self.told = self.told or NoConnection("the helper that starts processes was killed, and its children with it")
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.interrupt()
+        with self._lock, suppress(OSError):  # EINVAL before Linux 6.9: then what the process has started lives on
+            self._send(signal.SIGKILL, GROUP)
+
+    def discard(self) -> None:
+        """It could not be started."""
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.line.socket.close()
+        self.far.close()
 
     def read(self) -> None:
         """Hear what it says; in the thread of `Ports`."""
@@ -125,15 +156,15 @@ class Child:
 
         if self.decoder.is_amid:
             seen = self.decoder.seen
-            self.ports.later(HALF, lambda: self._miss_rest(seen))
+            self.ports.listener.later(HALF, lambda: self._miss_rest(seen))
 
     def _miss_rest(self, seen: int) -> None:
         if not self.is_over and self.decoder.seen == seen:
             self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
 
     def _hang_up(self) -> None:
-        self.ports.unwatch(self.line.socket)
-        self.ports.later(GRACE, self._is_late)
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.ports.listener.later(GRACE, self._is_late)
 
     def _is_late(self) -> None:
         if not self.is_over:
@@ -142,12 +173,14 @@ class Child:
     def end_as(self, reason: Reason) -> None:
         """End the process for this reason."""
         self.told = self.told or reason
-        self.ports.unwatch(self.line.socket)
+        self.ports.listener.unwatch(self.line.socket.fileno())
         self.interrupt()
 
     def _hear(self, frame: list[Any]) -> None:
         if self.ref is None:
             raise GarbageError("it spoke before it was asked")
+        if self.ref.reason is not None:  # it was killed: whatever it has sent since then is heard by nobody
+            return
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
@@ -176,7 +209,7 @@ class Child:
             self.ref.system.pool.notice_idle()
 
     def _expect_end(self) -> None:
-        self.ports.later(GRACE, self._is_late)
+        self.ports.listener.later(GRACE, self._is_late)
 
     def _pass_on(self, to: int, frame: list[Any]) -> None:
         target = self.handed.get(to)
@@ -223,10 +256,10 @@ class Child:
         return self.handed.get(number) or self.gone.get(number) or Ghost(self.ref.system, number, str(name))
 
     def _watch_writes(self) -> None:
-        self.ports.watch_writes(self)
+        self.ports.listener.watch_writes(self.line)
 
     def _flush_soon(self) -> None:
-        self.ports.flush_soon(self)
+        self.ports.listener.flush_soon(self.line)
 
     def has_ended(self, status: int) -> None:
         """Nothing of its process group is left; in the thread of `Ports`."""
@@ -236,7 +269,7 @@ class Child:
             if self.pidfd is not None:
                 os.close(self.pidfd)
             self.pidfd = None
-        self.ports.unwatch(self.line.socket)  # its number may soon be that of another
+        self.ports.listener.unwatch(self.line.socket.fileno())  # its number may soon be that of another
         self.line.socket.close()
         if self.ref is None or self.ref.reason is not None:
             return
@@ -244,8 +277,14 @@ class Child:
             kind, why = self.failed
             poke(self.ref, lambda own: self._on_born(own, kind, why))
             return
-        reason = self.told or (Signalled(-code) if (code := os.waitstatus_to_exitcode(status)) < 0 else Exited(code))
+        reason = self.told or self._reason_of(os.waitstatus_to_exitcode(status))
         poke(self.ref, lambda own: self._on_end(own, reason))
+
+    def _reason_of(self, code: int) -> Reason:
+        """Why it has ended without a word; at SIGTERM, that it was late, however it took that."""
+        if self._winds_up and (code >= 0 or -code in (signal.SIGTERM, signal.SIGKILL)):
+            return Killed()
+        return Signalled(-code) if code < 0 else Exited(code)
 
     def read_rest(self) -> None:
         """Hear its last words."""

@@ -1,0 +1,64 @@
+"""Actors for processes that do not end when they are asked to, each in its own way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import otpy
+
+__all__ = ["Lasting"]
+
+
+class Lasting(otpy.GenServer):
+    """Computes for ever when it is told to, and notes in a folder what it is told by signals."""
+
+    def init(self, folder: str, at_sigterm: str = "default", *, traps: bool = False) -> None:
+        self.folder = Path(folder)
+        self.trap_exit = traps
+        self.is_told = False
+        match at_sigterm:
+            case "ignore":
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            case "note":
+                signal.signal(signal.SIGTERM, self._note)
+            case "leave":
+                signal.signal(signal.SIGTERM, self._leave)
+
+    @otpy.call
+    def pid(self) -> int:
+        return os.getpid()
+
+    @otpy.call
+    def spin(self) -> None:
+        """Answer, then compute for ever."""
+        caller = self.caller
+        assert caller is not None
+        caller.reply(None)
+        while True:
+            pass
+
+    @otpy.call
+    def heir(self, at_sigterm: str) -> int:
+        """Have a process of its own that winds up at SIGTERM, or does not; returns its id when it is ready for it."""
+        trap = "" if at_sigterm == "ignore" else f"echo done > {self.folder}/heir; exit"
+        script = f"trap '{trap}' TERM; echo ready; while :; do sleep 0.02; done"
+        heir = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE)
+        assert heir.stdout is not None
+        assert heir.stdout.readline() == b"ready\n"
+        return heir.pid
+
+    def _note(self, *_: Any) -> None:
+        (self.folder / "told").write_text("")
+        self.is_told = True
+
+    def _leave(self, *_: Any) -> None:
+        (self.folder / "told").write_text("")
+        os._exit(0)
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        while not self.is_told:
+            pass
