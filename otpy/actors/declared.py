@@ -93,11 +93,12 @@ def check_depth(path: str) -> None:
 def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> None:
     """Refuse names that somebody holds. Raises SpecError."""
     for text, where in names.items():
-        holder = taken.get(text)
-        if holder is not None:
-            raise SpecError(
-                where, f"name {text!r} is taken by {holder.path}; stop that one first, or choose another name"
-            )
+        try:
+            holder = taken[text]  # not `get`, which in a process child asks its parent, too
+        except KeyError:
+            continue
+        problem = f"name {text!r} is taken by {holder.path}; stop that one first, or choose another name"
+        raise SpecError(where, problem)
 
 
 def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
@@ -112,7 +113,8 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
         if spec.options.max_queue is not None:
             raise SpecError(where, "a supervisor must hear of each of its children: it cannot have a max_queue")
         if below:
-            cls.check_declared(where, spec, names)  # type: ignore[attr-defined]  # all supervisors have it
+            known = {} if (spec.options.place or cls.place) == "process" else names  # there it has names of its own
+            cls.check_declared(where, spec, known)  # type: ignore[attr-defined]  # all supervisors have it
     return entry_for(spec, cls)
 
 

@@ -87,7 +87,11 @@ class _Look:
         if problem is not None:
             self._note(SpecError(path, problem))
         elif known is not None:
+            outer = self.names
+            if (spec.options.place or cls.place) == "process":
+                self.names = {}  # names are unique in one process
             self._look_below(path, entry, known)
+            self.names = outer
         return Part(
             path=path,
             id=spec.id,

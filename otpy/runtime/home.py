@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["PLACES", "STAND_INS", "Home", "OwnHome", "RunQueue"]
+__all__ = ["BOXES", "PLACES", "STAND_INS", "Home", "OwnHome", "RunQueue"]
 
 
 class RunQueue(Protocol):
@@ -83,3 +83,6 @@ PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": _pool}
 
 STAND_INS: dict[str, Callable[[System, type[Actor], ChildSpec], type[Actor]]] = {}
 """Places that run an actor elsewhere put a class of their own into its place; by the name of the place."""
+
+BOXES: dict[str, Callable[[Ref[Any], Options], Any]] = {}
+"""Their mailboxes, which must be there before anybody can find the actor by its name; None: as in the pool."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exit
 from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
-from otpy.runtime.home import STAND_INS
+from otpy.runtime.home import BOXES, STAND_INS
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
 from otpy.runtime.ref import Ref
@@ -14,7 +14,7 @@ from otpy.runtime.ref import Ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.system import System
 
@@ -36,7 +36,7 @@ def actor_class(path: str, start: Callable[..., Any], place: str | None = None) 
     place = place or cls.place
     if place == "loop" and not cls.otpy_may_loop:
         raise SpecError(path, f"{cls.__name__} cannot run on an event loop: its code blocks; leave place out")
-    if place != "loop" and cls.otpy_async is not None:
+    if place not in {"loop", "process"} and cls.otpy_async is not None:
         mend = "leave place out: it runs on the system's event loop"
         raise SpecError(path, f"place={place!r}, but {cls.__name__}.{cls.otpy_async} is async; {mend}")
     return cls
@@ -74,8 +74,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         cls = STAND_INS[place](system, cls, spec) if place in STAND_INS else cls
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     ref.started_at = system.clock.now()
-    if options.max_queue is not None:  # before anybody can find it by its name
-        ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
+    if options.max_queue is not None or place in BOXES:  # before anybody can find it by its name
+        ref.mailbox = _mailbox(ref, place, options)
     with system.lock:
         if system.stopped:
             text = f"system {system.name} has stopped and takes no new actors"
@@ -83,9 +83,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         if parent is not None and parent.reason is not None:
             raise ActorExit(parent.reason)
         if spec.name is not None:
-            holder = system.names.get(spec.name)
-            if holder is not None:
-                raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
+            if spec.name in system.names:  # in a process child `get` would ask the parent, too
+                raise NameTakenError(ref.path, Exit("already_started"), spec.name, system.names[spec.name])
             system.names[spec.name] = ref
             ref.name = spec.name
             if system.awaited_names:
@@ -98,3 +97,10 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     if place != "pool":
         ref.home = system.places[place](system, ref)
     return ref
+
+
+def _mailbox(ref: Ref[Any], place: str, options: Options) -> Any:  # Any: a place may have a kind of its own
+    box = BOXES[place](ref, options) if place in BOXES else None
+    if box is None and options.max_queue is not None:
+        return BoundedBox(ref, options.max_queue, options.overflow)
+    return box

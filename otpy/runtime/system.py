@@ -269,7 +269,7 @@ class System(Inspection):
         """Give an actor a name. OTP: register/2. Raises NameTakenError when the name, or a name, is taken."""
         here().fence()
         with self.lock:
-            holder = self.names.get(name)
+            holder = self.names[name] if name in self.names else None  # noqa: SIM401 - in a child `get` asks its parent
             if holder is not None or ref.name is not None:
                 taken = name if holder is not None else str(ref.name)
                 raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref)
@@ -317,7 +317,8 @@ class System(Inspection):
         if ref.name is not None:
             self.names.pop(ref.name, None)
         if ref.parent is None:
-            self.tops.pop(str(ref.id), None)
+            if self.tops.get(str(ref.id)) is ref:  # not that of an actor which stands here for one elsewhere
+                del self.tops[str(ref.id)]
         elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
             del ref.parent.more.spawned[str(ref.id)]
         self.orphans.pop(ref, None)

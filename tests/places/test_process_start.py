@@ -11,7 +11,7 @@ import pytest
 
 import otpy
 from otpy.core.reason import TimedOut
-from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError
+from otpy.errors import IgnoredError, StartError, StartTimeoutError
 from otpy.places.process.ports import ports_of
 from support.far import Far, Near, Odd, greet
 
@@ -134,22 +134,6 @@ def test_a_class_that_cannot_be_imported_fails_the_start(farm: otpy.System) -> N
 
     with pytest.raises(StartError, match="Local"):
         farm.start(Local)
-
-
-def test_a_supervisor_is_refused(farm: otpy.System) -> None:
-    class Tree(otpy.Supervisor):
-        def children(self) -> list[otpy.ChildSpec]:
-            return []
-
-    with pytest.raises(SpecError, match="supervisor"):
-        farm.start(otpy.child(Tree).opts(place="process"))
-    assert farm.alive == 0
-
-
-def test_a_bounded_mailbox_is_refused(farm: otpy.System) -> None:
-    with pytest.raises(SpecError, match="max_queue"):
-        farm.start(far().opts(max_queue=3))
-    assert farm.alive == 0
 
 
 def test_a_function_runs_in_a_process_and_ends(farm: otpy.System) -> None:

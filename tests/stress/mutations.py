@@ -53,7 +53,7 @@ MUTATIONS = [
     Mutation(
         "dead letter not told",
         "runtime/mailbox.py",
-        "            _dead_letter(ref, message, why)\n",
+        "            dead_letter(ref, message, why)\n",
         "            pass",
         "runtime/test_ends.py runtime/test_mailboxes.py runtime/test_names.py",
     ),

@@ -20,6 +20,10 @@ class Near(otpy.GenServer):
 
     def init(self) -> None:
         self.heard: list[Any] = []
+        self.met: list[Any] = []
+        self.waiting: list[otpy.Caller] = []
+        self.curious: list[otpy.Caller] = []
+        self.patient: dict[otpy.Caller, int] = {}
 
     @otpy.call
     def add(self, one: int, other: int) -> int:
@@ -33,9 +37,52 @@ class Near(otpy.GenServer):
     def read(self) -> list[Any]:
         return list(self.heard)
 
+    @otpy.call
+    def echo(self, value: Any) -> Any:
+        return value
+
+    @otpy.call
+    def met_so_far(self, count: int) -> Any:
+        """Whom it has met, when these are so many."""
+        assert self.caller is not None
+        if len(self.met) < count:
+            self.patient[self.caller] = count
+            return otpy.NoReply()
+        return list(self.met)
+
     @otpy.cast
     def note(self, what: Any) -> None:
         self.heard.append(what)
+
+    @otpy.cast
+    def meet(self, who: Any) -> None:
+        self.met.append(who)
+        for caller in [one for one, count in self.patient.items() if len(self.met) >= count]:
+            del self.patient[caller]
+            caller.reply(list(self.met))
+
+    @otpy.call
+    def wait(self) -> Any:
+        """Answered when somebody says `go`."""
+        assert self.caller is not None
+        self.waiting.append(self.caller)
+        while self.curious:
+            self.curious.pop().reply(None)
+        return otpy.NoReply()
+
+    @otpy.call
+    def is_waited_for(self) -> Any:
+        """Answered when somebody waits."""
+        assert self.caller is not None
+        if self.waiting:
+            return None
+        self.curious.append(self.caller)
+        return otpy.NoReply()
+
+    @otpy.cast
+    def go(self) -> None:
+        while self.waiting:
+            self.waiting.pop().reply("gone on")
 
     def handle_info(self, message: Any) -> None:
         self.heard.append(message)

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from otpy import errors
+from otpy.actors.children import ChildCounts, ChildInfo
 from otpy.core import reason as reasons
 from otpy.core.frames import Frame
 from otpy.core.reason import Exit, Reason
 from otpy.core.text import exception_line, safe_repr, type_name
 from otpy.errors import OtpyError, UncarriableError
+from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,8 +39,8 @@ MAX_FRAME = 64 * 1024 * 1024
 TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
 
 REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
-REASONS["Frame"] = Frame
-"""Exit reasons and the values that stand in them, by name."""
+REASONS |= {"Frame": Frame, "ChildCounts": ChildCounts, "ChildInfo": ChildInfo}
+"""Exit reasons and the values that stand in them, and what supervisors answer, by name."""
 
 
 class GarbageError(Exception):
@@ -234,6 +236,9 @@ _FITS: dict[object, Callable[[object], bool]] = {
     "int": lambda value: type(value) is int,
     "float": lambda value: type(value) in (int, float),
     "object": lambda _: True,
+    "Ref[Any] | None": lambda value: value is None or isinstance(value, Ref),
+    "Literal['running', 'restarting', 'stopped', 'failed']": lambda value: type(value) is str,
+    "Literal['worker', 'supervisor']": lambda value: type(value) is str,
     "Reason": lambda value: isinstance(value, Reason),
     "Crashed | None": lambda value: value is None or type(value) is reasons.Crashed,
     "tuple[Frame, ...]": lambda value: type(value) is tuple and all(type(one) is Frame for one in value),

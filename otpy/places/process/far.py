@@ -11,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import NoReply
-from otpy.core.reason import Reason
+from otpy.core.reason import NoProc, Reason
 from otpy.core.text import safe_repr
-from otpy.errors import UncarriableError
+from otpy.errors import NoProcError, UncarriableError
 from otpy.places.process.codec import error_parts
 from otpy.places.process.line import Line, Say
 from otpy.runtime.caller import Caller
@@ -26,12 +26,13 @@ from otpy.runtime.seat import Seat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["FarBox", "FarCaller", "FarHome", "own_requests", "receive", "stand_in"]
+__all__ = ["FarBox", "FarCaller", "FarHome", "nobody", "own_requests", "receive", "stand_in"]
 
 
 @cache
@@ -79,9 +80,10 @@ def _stand_in_for(name: str) -> Callable[..., object]:
 class FarBox(deque["Message"]):
     """The mailbox of an actor that runs elsewhere; holds what comes before the pipe is there."""
 
-    def __init__(self, ref: Ref[Any], inside: type[Actor], number: int) -> None:
-        """Belong to one actor, whose class and number on the pipe these are."""
+    def __init__(self, ref: Ref[Any], inside: type[Actor], number: int, options: Options | None = None) -> None:
+        """Belong to one actor, whose class and number on the pipe these are; `options` are those of a child."""
         super().__init__()
+        self.options = options
         self._ref = ref
         self._requests = requests_of(inside)[2]
         self._casts = {function: place for function, (say, place) in self._requests.items() if say == Say.CAST}
@@ -309,6 +311,13 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
         case _:
             return False
     return True
+
+
+def nobody(line: Line, frame: list[Any]) -> None:
+    """A message to an actor that has ended, which the sender did not know yet."""
+    number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
+    if number is not None:
+        line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
 
 
 def _checked(words: dict[Any, Any]) -> dict[str, Any]:

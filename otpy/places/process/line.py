@@ -45,6 +45,7 @@ class Say:
     GONE = 16
     WHEREIS = 17
     PRELOAD = 18
+    DEPTH = 19
 
 
 class Line:

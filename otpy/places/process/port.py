@@ -13,6 +13,7 @@ from otpy.core.decision import Fail, Ignore
 from otpy.core.reason import Exited, NoConnection, Reason
 from otpy.core.text import exception_line
 from otpy.errors import SpecError
+from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.far import FarBox, FarHome, stand_in
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
@@ -22,12 +23,12 @@ from otpy.runtime.birth import PENDING, conclude, fail_start, started
 from otpy.runtime.death import end
 
 if TYPE_CHECKING:
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.home import Home
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Port", "home_of", "port_for"]
+__all__ = ["Port", "box_for", "home_of", "port_for"]
 
 
 class Port(Actor):
@@ -52,9 +53,10 @@ class Port(Actor):
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, surroundings)
-        child.line.say(Say.START, self.inside, list(args), kwargs)
         box = ref.mailbox
-        assert isinstance(box, FarBox)  # noqa: S101 - made with its home
+        assert isinstance(box, FarBox)  # noqa: S101 - made before it
+        assert box.options is not None  # noqa: S101 - made with them
+        child.line.say(Say.START, self.inside, list(args), kwargs, _terms(box.options))
         box.open(child.line)
         return PENDING
 
@@ -90,6 +92,11 @@ class Port(Actor):
             end(own, reason)
 
 
+def _terms(options: Options) -> dict[str, object]:
+    """What a child must know of its own spec."""
+    return {"max_queue": options.max_queue, "overflow": options.overflow}
+
+
 def _module(cls: type[Actor], args: tuple[Any, ...]) -> str:
     """The module with the code to run: that of the class, or of the function that it is given."""
     of_function = getattr(args[0], "__module__", None) if cls.stops_by_signal and args else None
@@ -109,17 +116,22 @@ def home_of(system: System, ref: Ref[Any]) -> Home:
     """The home of a port; called where its ref is made. Raises SpecError."""
     if not issubclass(ref.actor_class, Port):
         return system.pool  # a seeded run has one order of turns for all
-    ref.mailbox = FarBox(ref, ref.actor_class.inside, 0)
     return FarHome(system)
+
+
+def box_for(ref: Ref[Any], options: Options) -> FarBox | None:
+    """The mailbox of a port; None where none stands for the child."""
+    if not issubclass(ref.actor_class, Port):
+        return None
+    inside = ref.actor_class.inside
+    return FarBox(ref, inside, 0, options) if options.max_queue is None else BoundedFarBox(ref, inside, 0, options)
 
 
 def port_for(system: System, cls: type[Actor], spec: ChildSpec) -> type[Actor]:
     """The port class for what is to run in a process. Raises SpecError."""
     if system.pool.is_seeded:
         return cls
-    if cls.is_supervisor:
-        raise SpecError(cls.__name__, "a supervisor cannot be a process child yet: put its children there")
-    if spec.options.max_queue is not None:
-        raise SpecError(spec.id, "max_queue with place='process' is not there yet: leave one of them out")
+    if cls.is_supervisor and spec.options.max_queue is not None:
+        raise SpecError(spec.id, "a supervisor must hear of each of its children: it cannot have a max_queue")
     made: type[Actor] = stand_in(Port, cls)
     return made

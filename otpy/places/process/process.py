@@ -8,24 +8,21 @@ import socket
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
-from otpy.core.reason import Exited, Killed, NoConnection, NoProc, Reason, Signalled
-from otpy.errors import MailboxFullError, NoProcError
-from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
-from otpy.places.process.far import receive
+from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
+from otpy.errors import MailboxFullError
+from otpy.places.process.bounded import BoundedFarBox
+from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
+from otpy.places.process.far import nobody, receive
 from otpy.places.process.line import Line, Say
-from otpy.runtime.actor import Actor
-from otpy.runtime.links import Monitor, watch
+from otpy.places.process.refs import Refs
 from otpy.runtime.mailbox import poke
-from otpy.runtime.named import NamedRef
 from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.places.process.ports import Ports
-    from otpy.runtime.system import System
 
 __all__ = ["Child"]
 
@@ -58,10 +55,9 @@ class Child:
         self.pidfd: int | None = None
         self.far, own = socket.socketpair()
         self.path = "a spare process"
-        self.handed: dict[int, Ref[Any]] = {}
-        self.gone: WeakValueDictionary[int, Ref[Any]] = WeakValueDictionary()
-        self.decoder = Decoder(self._ref_of, pickles=False)
         self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.refs = Refs(self.line, may_import=False)
+        self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
         self.output = -1
         self.told: Reason | None = None
@@ -81,7 +77,8 @@ class Child:
         self.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
-        self.ref = ref
+        self.ref = self.refs.root = ref
+        self.refs.system = ref.system
 
     @property
     def word(self) -> str:
@@ -202,6 +199,15 @@ class Child:
             case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
                 self._pass_on(to, frame)
             case _:
+                self._hear_of_inside(frame)
+
+    def _hear_of_inside(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.GONE, int(number), Reason() as reason]:
+                self.refs.gone(number, reason)
+            case [Say.DEPTH, int(received), int(depth)] if isinstance(self.ref.mailbox, BoundedFarBox):
+                self.ref.mailbox.has_taken(received, depth)
+            case _:
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
     def _notice_idle(self) -> None:
@@ -212,48 +218,19 @@ class Child:
         self.ports.listener.later(GRACE, self._is_late)
 
     def _pass_on(self, to: int, frame: list[Any]) -> None:
-        target = self.handed.get(to)
+        target = self.refs.own.get(to)
         if target is None:
-            self._nobody(frame)
+            nobody(self.line, frame)
             return
         with suppress(MailboxFullError):
             if not receive(self.line, target, frame, self._sender):
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
-    def _nobody(self, frame: list[Any]) -> None:
-        """The actor has ended, and the child did not know yet."""
-        number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
-        if number is not None:
-            self.line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
-
     def _sender(self, known: object) -> Ref[Any]:
         return known if isinstance(known, Ref) else self.ref
 
     def _known(self, value: object) -> object:
-        """A ref as the child is to know it; from now on it may send to that actor."""
-        if value is self.ref:
-            return [0, "", "", ""]
-        if isinstance(value, NamedRef):
-            return [-1, value.name, "", ""]
-        if not isinstance(value, Ref):
-            return None
-        if value.reason is not None:
-            self.gone[value.number] = value
-        elif value.number not in self.handed:
-            self.handed[value.number] = value
-            watch(_Gone(value, self))
-        cls = getattr(value.actor_class, "inside", value.actor_class)
-        where = [cls.__module__, cls.__qualname__]
-        where = where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"]
-        return [value.number, value.path, *where, value.reason]
-
-    def _ref_of(self, known: Any) -> object:
-        number, name, *_ = known
-        if number == 0:
-            return self.ref
-        if number < 0:
-            return NamedRef(self.ref.system, str(name))
-        return self.handed.get(number) or self.gone.get(number) or Ghost(self.ref.system, number, str(name))
+        return self.refs.known(value)
 
     def _watch_writes(self) -> None:
         self.ports.listener.watch_writes(self.line)
@@ -271,13 +248,16 @@ class Child:
             self.pidfd = None
         self.ports.listener.unwatch(self.line.socket.fileno())  # its number may soon be that of another
         self.line.socket.close()
-        if self.ref is None or self.ref.reason is not None:
+        if self.ref is None:
+            return
+        reason = self.ref.reason or self.told or self._reason_of(os.waitstatus_to_exitcode(status))
+        self.refs.lose_all(reason)
+        if self.ref.reason is not None:
             return
         if self.failed is not None:
             kind, why = self.failed
             poke(self.ref, lambda own: self._on_born(own, kind, why))
             return
-        reason = self.told or self._reason_of(os.waitstatus_to_exitcode(status))
         poke(self.ref, lambda own: self._on_end(own, reason))
 
     def _reason_of(self, code: int) -> Reason:
@@ -292,38 +272,3 @@ class Child:
         while self.told is None and before != self.decoder.seen and self.line.socket.fileno() >= 0:
             before = self.decoder.seen
             self.read()
-
-
-class Ghost(Ref[Any]):
-    """An actor of which a child speaks, and which has ended so long ago that nobody else here has its ref."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, system: System, number: int, path: str) -> None:
-        super().__init__(system, Actor, path.rpartition("/")[2], None)
-        self.number = number
-        self.reason = NoProc()
-        self._path = path
-
-    @property
-    def path(self) -> str:
-        """Where it was, as the child says."""
-        return self._path
-
-
-class _Gone(Monitor):
-    """Tells a child of the end of an actor whose ref it has."""
-
-    __slots__ = ("_child",)
-
-    def __init__(self, ref: Ref[Any], child: Child) -> None:
-        super().__init__(ref, ref, None)
-        self._child = child
-
-    def fire(self, reason: Reason) -> None:
-        ref = self.target_ref
-        assert ref is not None  # noqa: S101 - made with one
-        self._child.gone[ref.number] = ref  # then the other: the child may be naming it just now
-        self._child.handed.pop(ref.number, None)
-        if not self._child.is_over:
-            self._child.line.say(Say.GONE, ref.number, reason)
