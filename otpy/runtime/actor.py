@@ -14,7 +14,7 @@ from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.delivery import deliver_info
-from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
+from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
@@ -169,12 +169,12 @@ class Actor(PykkaActor):
         if other.system is not ref.system:
             text = f"{ref.path} and {other.path} belong to two systems: monitor it instead"
             raise ValueError(text)
-        if not add_link(ref, other):
+        if not other.join(ref):
             exit_signal(ref, other, NoProc())
 
     def unlink(self, other: Ref[Any]) -> None:
         """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
-        drop_link(self.ref, other)
+        other.part(self.ref)
 
     def monitor(self, target: Ref[Any] | str) -> Monitor:
         """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""

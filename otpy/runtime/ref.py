@@ -13,7 +13,7 @@ from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.extras import Extras, limit_above
-from otpy.runtime.links import OutsideMonitor, watch
+from otpy.runtime.links import OutsideMonitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import bury, open_mailbox, poke, send
 from otpy.runtime.message import with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
@@ -277,6 +277,14 @@ class Ref(PykkaRef[Any], Generic[A]):
         monitor = OutsideMonitor(self, self)
         watch(monitor)
         return monitor
+
+    def join(self, one: Ref[Any]) -> bool:
+        """Link another actor to this one; False when one of the two is dead."""
+        return add_link(one, self)
+
+    def part(self, one: Ref[Any]) -> None:
+        """Unlink the two, if they are linked."""
+        drop_link(one, self)
 
     def is_alive(self) -> bool:
         """Whether it has not ended; a killed one has, whatever its thread does."""

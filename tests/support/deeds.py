@@ -104,7 +104,7 @@ def hold(self: Any, gate: Any) -> Waits:
 
 def be_stuck(self: Any, gate: Any) -> Waits:
     """Wait for what otpy knows nothing of: a thread cannot be got out of it, a task is cancelled, a process dies."""
-    yield Step(lambda: gate.call(Keeper.arrive, self.ref.path), lambda: gate.acall(Keeper.arrive, self.ref.path))
+    gate.cast(Keeper.arrive, self.ref.path)
     yield Step(RELEASE.wait, _wait_forever)
 
 
@@ -343,3 +343,30 @@ def continue_twice(self: Any, gate: Any, first: Any, second: Any) -> Waits:
 def spawn_and_note(self: Any, *args: Any) -> Waits:
     yield from spawn(self, *args)
     self.note("started")
+
+
+def link_again(self: Any, other: Any) -> None:
+    self.link(other)
+    self.unlink(other)
+    self.link(other)
+
+
+def unlink_parent(self: Any) -> None:
+    self.unlink(self.ref.parent)
+
+
+def unwatch_late(self: Any, gate: Any, other: Any, flush: bool) -> Waits:  # noqa: FBT001 - deeds have no keywords
+    """Watch no longer when the other one has ended, which the message of the gate comes after."""
+    yield from hold(self, gate)
+    yield from wait_for_end(self, other)
+    self.note(unwatch(self, flush))
+
+
+def wait_and_note(self: Any, log: Any, other: Any) -> Waits:
+    log.cast(Log.note, "waits")
+    reason = yield from wait_for_end(self, other)
+    log.cast(Log.note, reason)
+
+
+def keep_secrets(self: Any, shown: str, password: str) -> None:
+    self.shown, self.password = shown, password

@@ -162,9 +162,9 @@ def tell_to(ref: Any, deed: Callable[..., Any], *args: Any) -> None:
     ref.tell(("do", *map(named, (deed, *args))))
 
 
-def seen(ref: Any) -> list[Any]:
-    """What an actor has heard, of all that was sent before."""
-    return ref.call(Player.read)  # type: ignore[no-any-return]
+def seen(ref: Any, count: int = 0) -> list[Any]:
+    """What an actor has heard: of all that was sent before, and as soon as it is so much."""
+    return ref.call(Player.read, count)  # type: ignore[no-any-return]
 
 
 def ends(ref: Any, act: Callable[[], object]) -> otpy.Reason:

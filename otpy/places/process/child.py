@@ -24,8 +24,8 @@ import otpy.actors.supervisor  # noqa: F401 - what children's modules import is 
 from otpy.core.reason import Crashed, Normal, Reason
 from otpy.core.spec import ChildSpec, Options
 from otpy.core.text import exception_line
-from otpy.errors import BlockingError, IgnoredError, StartError, UncarriableError
-from otpy.events.crash import ActorCrashed
+from otpy.errors import IgnoredError, StartError, UncarriableError
+from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
 from otpy.places.process.bounded import InnerBox
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
@@ -38,9 +38,8 @@ from otpy.runtime.birth import begin
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.mailbox import put
 from otpy.runtime.ref import Ref
-from otpy.runtime.seat import Seat, Slot, here
+from otpy.runtime.seat import Slot
 from otpy.runtime.spawn import new_ref
-from otpy.runtime.system import System
 
 __all__ = ["main"]
 
@@ -87,7 +86,7 @@ class Inside:
 
     def ask(self, name: str) -> Ref[Any] | None:
         """Who holds a name on the other side."""
-        slot = Slot(_seat())
+        slot = Slot(brief_seat())
         self.line.say(Say.WHEREIS, self.line.expect(slot), name)
         return slot.value if slot.wait(5.0) else None
 
@@ -147,7 +146,7 @@ class Inside:
                 self._make_system(path, parent)
             case [Say.START, cls, args, kwargs, terms]:
                 self._start(cls, tuple(args), kwargs, terms)
-            case [int(), int(to), *_] if self.root is not None:
+            case [int(), int(to), *_] if self.root is not None and not self.system.bonds.hear(frame):
                 target = self.refs.own.get(to) if to else self.root
                 if target is None:
                     nobody(self.line, frame)
@@ -155,12 +154,14 @@ class Inside:
                     receive(self.line, target, frame, self._sender)
 
     def _make_system(self, path: str, parent: str | None) -> None:
-        system = self.system = System(path.rpartition("/")[2])
+        system = self.system = InnerSystem(path.rpartition("/")[2])
         system.name = path
+        system.bonds = Bonds(self.line)
+        system.events.attach(partial(system.bonds.tell, path), *TOLD)
         system.names = Names(self)
         self.refs.system = system
         self.parent = None if parent is None else FarRef(system, Actor, parent, 0, None)
-        logging.getLogger("otpy").addFilter(partial(_is_told_outside, path))
+        logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
 
     def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
         system = self.system
@@ -200,16 +201,6 @@ class Inside:
         return self.refs.known(value)
 
 
-def _seat() -> Seat:
-    """Where to wait a moment for an answer: also on a loop's thread, which must not wait for what may take long."""
-    seat = here()
-    try:
-        seat.may_block()
-    except BlockingError:
-        return Seat()
-    return seat
-
-
 def _not_loaded(failure: Exception) -> tuple[str, str, dict[str, object]]:
     return error_parts(UncarriableError(f"it cannot be loaded in the child: {exception_line(failure)}"))
 
@@ -225,12 +216,6 @@ class _RootEnd(Monitor):
 
     def fire(self, reason: Reason) -> None:
         self._inside.line.say(Say.ENDED, reason)
-
-
-def _is_told_outside(path: str, record: logging.LogRecord) -> bool:
-    """The port reports the crash of the actor itself."""
-    event = getattr(record, "otpy", None)
-    return not (isinstance(event, ActorCrashed) and event.path == path)
 
 
 def _prepare(

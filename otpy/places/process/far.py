@@ -59,7 +59,7 @@ def stand_in(base: type[Actor], inside: type[Actor]) -> Any:  # Any: a class tha
     calls, casts, _ = requests_of(inside)
     own: dict[str, Any] = {"__module__": __name__, "__doc__": base.__doc__, "inside": inside}
     made: Any = type(inside.__name__, (base,), own)
-    made.otpy_calls, made.otpy_casts, made.stops_by_signal = calls, casts, inside.stops_by_signal
+    made.otpy_calls, made.otpy_casts = calls, casts  # a stop always is a message to it
     return made
 
 
@@ -102,7 +102,7 @@ class FarBox(deque["Message"]):
         """Send a message. Raises UncarriableError, in its sender."""
         line = self._line
         more = self._ref.more
-        if line is not None and (more is None or not more.suspended):
+        if line is not None and self._ref.reason is None and (more is None or not more.suspended):
             if message.__class__ is tuple and message[0] in self._casts:  # written out, for the many
                 try:
                     line.send([Say.CAST, self._number, self._casts[message[0]], *message[1:]], may_wait=True)
@@ -112,7 +112,7 @@ class FarBox(deque["Message"]):
                 self._send(line, message)
             return
         with self._lock:
-            if self._line is None or self._ref.is_suspended():
+            if self._line is None or self._ref.reason is not None or self._ref.is_suspended():
                 super().append(message)
                 return
         self.append(message)
@@ -179,7 +179,9 @@ class FarBox(deque["Message"]):
             return [Say.STOP, to, args[0]]
         if function is deliver_exit:
             signal = args[0]
-            return [Say.EXIT, to, None if signal.sender is self._ref.parent else signal.sender, signal.reason]
+            sender = None if signal.sender is self._ref.parent else signal.sender
+            # The signals of the dead are those of links; they sent no others.
+            return [Say.EXIT, to, sender, signal.reason, signal.sender.reason is not None]
         raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
 
 
@@ -303,9 +305,8 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
             put(ref, FarCaller(line, number, ref, (deliver_request, message)))
         case [Say.STOP, _, Reason() as reason]:
             _stop(ref, reason)
-        case [Say.EXIT, _, sender, Reason() as reason]:
-            known = sender_of(sender)
-            exit_signal(ref, known, reason, is_own=known is ref)
+        case [Say.EXIT, _, sender, Reason() as reason, bool(_)]:
+            exit_signal(ref, sender_of(sender), reason)  # never its own, which does not leave its process
         case [Say.KILL, _]:
             kill(ref)
         case _:

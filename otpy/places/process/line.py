@@ -46,6 +46,11 @@ class Say:
     WHEREIS = 17
     PRELOAD = 18
     DEPTH = 19
+    LINK = 30
+    UNLINK = 31
+    UNLINKED = 32
+    REGISTER = 33
+    EVENT = 34
 
 
 class Line:

@@ -69,6 +69,12 @@ class Port(Actor):
     def terminate(self, reason: Reason) -> None:
         """Nothing to do here: `terminate` runs inside."""
 
+    @property
+    def otpy_inside(self) -> dict[str, object] | None:
+        """What the process has told of its actor's crash, for the report."""
+        child = self.ref.waiting
+        return child.report if isinstance(child, Child) else None
+
     def _on_born(self, own: Ref[Any], kind: int, reason: Reason | None) -> None:
         """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
         match kind:

@@ -16,6 +16,7 @@ from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.far import nobody, receive
 from otpy.places.process.line import Line, Say
 from otpy.places.process.refs import Refs
+from otpy.places.process.ties import hear_tie
 from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
 
@@ -61,6 +62,8 @@ class Child:
         self.ports = ports
         self.output = -1
         self.told: Reason | None = None
+        self.report: dict[str, object] | None = None
+        """What it has told of its crash."""
         self.failed: tuple[int, Reason | None] | None = None
         self.is_over = False
         self._lock = threading.Lock()
@@ -194,10 +197,10 @@ class Child:
             case [Say.ENDED, Reason() as reason]:
                 self.told = reason
                 self._expect_end()
-            case [Say.WHEREIS, int(number), str(name)]:
-                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
             case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
                 self._pass_on(to, frame)
+            case _ if hear_tie(self, frame):
+                pass
             case _:
                 self._hear_of_inside(frame)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from otpy.core.reason import NoProc, Reason
+from otpy.places.process.bonds import InnerSystem
 from otpy.places.process.far import FarBox, FarHome, stand_in
 from otpy.places.process.line import Say
 from otpy.runtime.actor import Actor
@@ -21,6 +22,7 @@ from otpy.runtime.named import NamedRef
 from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
+    from otpy.places.process.bonds import Bonds
     from otpy.places.process.line import Line
     from otpy.runtime.system import System
 
@@ -53,6 +55,25 @@ class FarRef(Ref[Any]):
     def path(self) -> str:
         """Where it is in the tree of the program."""
         return self._path
+
+    def join(self, one: Ref[Any]) -> bool:
+        """As `Ref.join`; the links of a child's own actor are known to the parent, and hold whatever ends it."""
+        bonds = self._bonds_of(one)
+        if bonds is None or self.reason is not None:
+            return super().join(one)
+        bonds.link(self.wire)
+        return True
+
+    def part(self, one: Ref[Any]) -> None:
+        """As `Ref.part`."""
+        super().part(one)
+        bonds = self._bonds_of(one)
+        if bonds is not None:
+            bonds.unlink(self.wire)
+
+    def _bonds_of(self, one: Ref[Any]) -> Bonds | None:
+        system = self.system
+        return system.bonds if isinstance(system, InnerSystem) and one is system.root else None
 
     def traps_exit(self) -> bool:
         """Whether it does is known on the other side: all signals go there."""
@@ -138,10 +159,14 @@ class Refs:
             case [1, int(number), str(path), str(module), str(name), None | Reason() as reason]:
                 return self._far_ref(number, path, module, name, reason)
             case [2, int(number), str(path)]:  # it may have ended before the other side knew
-                return self.own.get(number) or self.own_dead.get(number) or _Ghost(self._system, path)
+                return self.own_ref(number, path)
             case [3, str(name)]:
                 return NamedRef(self._system, name)
         raise ValueError(known)
+
+    def own_ref(self, number: int, path: str = "") -> Ref[Any]:
+        """The actor of this side of which the other one speaks, dead or alive."""
+        return self.own.get(number) or self.own_dead.get(number) or _Ghost(self._system, path)
 
     def gone(self, number: int, reason: Reason) -> None:
         """One of the other side has ended."""
