@@ -7,6 +7,7 @@ from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
+from otpy.events.resilience import BreakerChanged
 from otpy.events.supervision import (
     ChildGivenUp,
     ChildStarted,
@@ -20,6 +21,7 @@ from otpy.events.threads import LoopBlocked, ThreadLimitNear, ZombieEnded, Zombi
 
 __all__ = [
     "ActorCrashed",
+    "BreakerChanged",
     "ChildGivenUp",
     "ChildStartFailed",
     "ChildStarted",

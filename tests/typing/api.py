@@ -10,6 +10,7 @@ from typing import Any, assert_type
 import otpy
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
+from otpy.resilience import Breaker, BreakerOpenError, Permit
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -246,3 +247,42 @@ def refused(system: otpy.System, cache: otpy.Ref[Cache]) -> None:
     otpy.child(poll_feed, 7)  # type: ignore[call-overload]  # a url is a str
     otpy.child(Cache, 1).opts(restart="transiemt")  # type: ignore[arg-type]  # misspelt value
     otpy.child(Cache, 1).opts(restrat="transient")  # type: ignore[call-arg]  # misspelt option
+
+
+# --- services that fail ---------------------------------------------------------------------------------------------
+
+payments = Breaker("payments", failures=3, rate=None, excludes=(ValueError, KeyError), counts=lambda error: True)
+Breaker("payments", failure=3)  # type: ignore[call-arg]
+Breaker("payments", cooldown="long")  # type: ignore[arg-type]
+
+
+@payments
+def charge(card: str, *, amount: int) -> float:
+    return amount / 2
+
+
+@payments
+async def acharge(card: str) -> float:
+    async with payments:
+        return 1.0
+
+
+async def pay() -> None:
+    assert_type(charge("visa", amount=3), float)
+    charge("visa")  # type: ignore[call-arg]
+    assert_type(await acharge("visa"), float)
+    await acharge(3)  # type: ignore[arg-type]
+    with payments:
+        pass
+    permit = payments.allow()
+    assert_type(permit, Permit)
+    permit.failed(OSError())
+    payments.force("open")
+    payments.force("half")  # type: ignore[arg-type]
+    await payments.areset()
+    assert_type(payments.child(), otpy.ChildSpec)
+    assert_type(payments.retry_after(), float | None)
+    try:
+        charge("visa", amount=1)
+    except BreakerOpenError as error:
+        assert_type(error.retry_after, float | None)
