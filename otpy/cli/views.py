@@ -164,6 +164,8 @@ def _notes(record: ActorRecord) -> Iterator[str]:
         yield f"starts in {duration(record.next_start)}"
     if record.suspended is not None:
         yield f"suspended {duration(record.suspended)}"
+    if record.trouble:
+        yield visible(record.trouble, 80)
     if record.busy is not None:
         yield f"busy {duration(record.busy)}"
         if record.current:
@@ -193,6 +195,8 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "queue", counted(record.queue, "message")
     yield "busy", "no" if record.busy is None else f"for {duration(record.busy)}"
     yield "message", visible(record.current or "none")
+    if record.trouble:
+        yield "trouble", visible(record.trouble, 500)
     if record.waiting:
         yield "waits for", visible(record.waiting, 500)
     if record.suspended is not None:

@@ -60,6 +60,8 @@ class ActorRecord:
     """Seconds since it was suspended; None when it is not."""
     waiting: str | None = None
     """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
+    trouble: str | None = None
+    """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

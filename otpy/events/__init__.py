@@ -7,6 +7,7 @@ from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
+from otpy.events.processes import ProcessAnswers, ProcessSilent
 from otpy.events.resilience import BreakerChanged
 from otpy.events.supervision import (
     ChildGivenUp,
@@ -33,6 +34,8 @@ __all__ = [
     "LoopBlocked",
     "MailboxGrew",
     "Neighbour",
+    "ProcessAnswers",
+    "ProcessSilent",
     "Restart",
     "RestartDelayed",
     "RestartLimitReached",

@@ -138,6 +138,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         last_exit=str(entry.last_exit) if entry is not None and entry.last_exit is not None else None,
         suspended=max(0.0, now - more.suspended_at) if more is not None and more.suspended else None,
         waiting=waits_for(ref.waiting),
+        trouble=getattr(ref.waiting, "trouble", None),
     )
 
 

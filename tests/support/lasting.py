@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 import otpy
 
-__all__ = ["Lasting"]
+__all__ = ["Holding", "Lasting"]
 
 
 class Lasting(otpy.GenServer):
@@ -62,3 +63,28 @@ class Lasting(otpy.GenServer):
     def terminate(self, reason: otpy.Reason) -> None:
         while not self.is_told:
             pass
+
+
+class Holding(otpy.GenServer):
+    """Is busy with Python code, which gives way to other threads, or with C code that does not."""
+
+    @otpy.call
+    def pid(self) -> int:
+        return os.getpid()
+
+    @otpy.call
+    def compute(self) -> None:
+        """Answer, then compute for ever."""
+        caller = self.caller
+        assert caller is not None
+        caller.reply(None)
+        while True:
+            pass
+
+    @otpy.call
+    def keep_interpreter(self, milliseconds: int) -> None:
+        """Answer, then wait in C code that never releases the interpreter."""
+        caller = self.caller
+        assert caller is not None
+        caller.reply(None)
+        ctypes.PyDLL(None).usleep(milliseconds * 1_000)

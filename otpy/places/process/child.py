@@ -135,6 +135,8 @@ class Inside:
                 self.line.answer(number, value)
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
+            case [Say.PING, _]:
+                self.line.say(Say.PONG)
             case [Say.GONE, number, Reason() as reason]:
                 self.refs.gone(number, reason)
             case [Say.PRELOAD, module, facts]:

@@ -46,6 +46,8 @@ class Say:
     WHEREIS = 17
     PRELOAD = 18
     DEPTH = 19
+    PING = 20
+    PONG = 21
     LINK = 30
     UNLINK = 31
     UNLINKED = 32

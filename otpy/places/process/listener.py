@@ -16,10 +16,23 @@ if TYPE_CHECKING:
 
     from otpy.places.process.line import Line
 
-__all__ = ["Listener"]
+__all__ = ["Due", "Listener"]
 
 SOON = 0.001
 """Seconds a cast waits at most for others that go with it."""
+
+
+class Due:
+    """Something that is to be done later."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Callable[[], None]) -> None:
+        self.what: Callable[[], None] | None = what
+
+    def cancel(self) -> None:
+        """Do it not; called in the listener's thread."""
+        self.what = None
 
 
 class Listener:
@@ -35,7 +48,7 @@ class Listener:
         self._lock = threading.RLock()  # always after the lock of a line, never before it
         self._handlers: dict[int, Callable[[], None]] = {}
         self._writers: dict[int, Line] = {}
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._due: list[tuple[float, int, Due]] = []
         self._count = itertools.count()
         self._soon: dict[Line, None] = {}
         self._soon_at = 0.0
@@ -94,9 +107,11 @@ class Listener:
             self._is_soon = True
             self.wake()
 
-    def later(self, seconds: float, what: Callable[[], None]) -> None:
+    def later(self, seconds: float, what: Callable[[], None]) -> Due:
         """Do something after so many seconds; called in this thread."""
-        heapq.heappush(self._due, (time.monotonic() + seconds, next(self._count), what))
+        due = Due(what)
+        heapq.heappush(self._due, (time.monotonic() + seconds, next(self._count), due))
+        return due
 
     def wake(self) -> None:
         """Have the thread look up, and ask whether it is over."""
@@ -134,6 +149,8 @@ class Listener:
     def _patience(self) -> float | None:
         if self._soon_at:
             return SOON
+        while self._due and self._due[0][2].what is None:
+            heapq.heappop(self._due)
         moment = self._due[0][0] if self._due else None
         if self.until is not None:
             moment = self.until if moment is None else min(moment, self.until)
@@ -152,7 +169,9 @@ class Listener:
     def _do_due(self) -> None:
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
-            heapq.heappop(self._due)[2]()
+            what = heapq.heappop(self._due)[2].what
+            if what is not None:
+                what()
 
     def _write(self, fd: int) -> None:
         line = self._writers.get(fd)

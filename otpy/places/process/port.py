@@ -45,7 +45,7 @@ class Port(Actor):
         surroundings = _surroundings(self.inside, args)
         home = (_module(self.inside, args), surroundings)
         try:
-            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end)
+            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, None)
         except (OSError, RuntimeError) as error:
             return Fail(NoConnection(f"no process could be started: {exception_line(error)}"))
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason

@@ -16,8 +16,10 @@ from otpy.errors import SystemStoppedError
 from otpy.places.process.helm import Helm
 from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
+from otpy.places.process.memory_killer import MemoryKiller
 from otpy.places.process.output import Output
 from otpy.places.process.process import Child
+from otpy.places.process.pulse import Heartbeats
 from otpy.places.process.spares import Spares
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Ports:
         self.free: list[Any] = []
         self.spares = Spares()
         self.listener = Listener(self._is_over, self._end)
+        self.heartbeats = Heartbeats(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
         self._lock = threading.RLock()
@@ -55,6 +58,7 @@ class Ports:
         self._numbers = 0
         self._output = Output()
         self._closing = False
+        self._memory_killer: MemoryKiller | None = None
 
     # As a home of the system.
 
@@ -101,8 +105,9 @@ class Ports:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
+        silence: float | None,
     ) -> Child:
-        """A process for a port: a spare one that has imported the module already, or a new one.
+        """A process for a port: a spare one that has imported the module already, or a new one; see `Child.bind`.
 
         Raises:
             SystemStoppedError: the system has ended.
@@ -113,7 +118,7 @@ class Ports:
             if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
             child = self.spares.take(home[0]) or self._fork(home)
-            child.bind(ref, on_born, on_end)  # with the lock held: it may end at any moment
+            child.bind(ref, on_born, on_end, silence)  # with the lock held: it may end at any moment
             self._output.name(child.output, child.path)
         return child
 
@@ -127,6 +132,7 @@ class Ports:
     def _fork(self, home: tuple[str, tuple[object, ...]]) -> Child:
         """Ask for a new process; it may be spoken to at once. Called with the lock held. Raises as `start`."""
         self.listener.start()
+        self._memory_killer = self._memory_killer or MemoryKiller()
         self._system.threads.add(self)
         self._numbers += 1
         child = Child(self._numbers, self, home)
@@ -145,6 +151,10 @@ class Ports:
             self._output.end(child.output)
             raise
         return child
+
+    def blame(self) -> str:
+        """Who has sent a SIGKILL that was not sent from here, as far as that can be known."""
+        return "" if self._memory_killer is None else self._memory_killer.blame()
 
     # News of the helper; in the listener's thread.
 

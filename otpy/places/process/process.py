@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.places.process.ports import Ports
+    from otpy.places.process.pulse import Pulse
 
 __all__ = ["Child"]
 
@@ -69,14 +70,18 @@ class Child:
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False
+        self._silence: float | None = None
+        self.pulse: Pulse | None = None
 
     def bind(
         self,
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
+        silence: float | None,
     ) -> None:
-        """Belong to a port; in its turn."""
+        """Belong to a port; in its turn. It is killed after `silence` seconds without a sign of life; None: never."""
+        self._silence = silence
         self.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
@@ -86,7 +91,15 @@ class Child:
     @property
     def word(self) -> str:
         """What the inspector says of it."""
-        return f"process {self.pid or '(starting)'}"
+        pulse = self.pulse
+        note = None if pulse is None else pulse.note()
+        return f"process {self.pid or '(starting)'}{f', {note}' if note else ''}"
+
+    @property
+    def trouble(self) -> str | None:
+        """What the inspector shows in the tree: that it is silent, and why."""
+        pulse = self.pulse
+        return None if pulse is None else pulse.note()
 
     def wind_up(self) -> None:
         """Its time is nearly over: have its whole group told to end, by SIGTERM."""
@@ -188,7 +201,21 @@ class Child:
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
                 self._notice_idle()
-            case [Say.BORN, 0, None]:
+            case [Say.WHEREIS, int(number), str(name)]:
+                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
+            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
+                self._pass_on(to, frame)
+            case _ if hear_tie(self, frame):
+                pass
+            case _:
+                self._hear_of_itself(frame)
+
+    def _hear_of_itself(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.PONG] if self.pulse is not None:
+                self.pulse.answered()
+            case [Say.BORN, 0, None] if self.pulse is None:
+                self.pulse = self.ports.heartbeats.begin(self, self._silence)
                 poke(self.ref, lambda own: self._on_born(own, 0, None))
                 self.ports.add_spare(self.home)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
@@ -197,10 +224,6 @@ class Child:
             case [Say.ENDED, Reason() as reason]:
                 self.told = reason
                 self._expect_end()
-            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
-                self._pass_on(to, frame)
-            case _ if hear_tie(self, frame):
-                pass
             case _:
                 self._hear_of_inside(frame)
 
@@ -245,6 +268,8 @@ class Child:
         """Nothing of its process group is left; in the thread of `Ports`."""
         self.read_rest()
         self.is_over = True
+        if self.pulse is not None:
+            self.ports.heartbeats.end(self.pulse)
         with self._lock:
             if self.pidfd is not None:
                 os.close(self.pidfd)
@@ -267,7 +292,9 @@ class Child:
         """Why it has ended without a word; at SIGTERM, that it was late, however it took that."""
         if self._winds_up and (code >= 0 or -code in (signal.SIGTERM, signal.SIGKILL)):
             return Killed()
-        return Signalled(-code) if code < 0 else Exited(code)
+        if code >= 0:
+            return Exited(code)
+        return Signalled(-code, self.ports.blame() if -code == signal.SIGKILL else "")
 
     def read_rest(self) -> None:
         """Hear its last words."""
