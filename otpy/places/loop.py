@@ -20,7 +20,7 @@ from otpy.runtime.seat import sit
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from otpy.runtime.home import Home, RunQueue
     from otpy.runtime.ref import Ref
@@ -49,17 +49,17 @@ class LoopHome:
     one token: the worker that has it takes the next actors; one whose handler suspends puts it back.
     """
 
-    place = "loop"
     settle = staticmethod(async_settle)
     batch = BATCH
     turns_at_once = TURNS
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, place: str = "loop") -> None:
         """Have a loop, and no thread yet."""
+        self.place = place
         self.system = system
         self.queue: RunQueue = deque()
         self.free: list[bool] = [True]
-        self.seat = LoopSeat()
+        self.seat = self.make_seat()
         self.loop = self.make_loop()
         self.steps = 0
         self.workers: set[LoopWorker] = set()
@@ -73,9 +73,17 @@ class LoopHome:
         self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
         system.threads.add(self)
 
+    def make_seat(self) -> LoopSeat:
+        """The seat of its thread."""
+        return LoopSeat(f"otpy-{self.place.replace(':', '-')}")
+
     def make_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
         return _new_loop()
+
+    def make_task(self, work: Coroutine[Any, Any, None], *, name: str, context: Context) -> asyncio.Task[None]:
+        """The task of a worker."""
+        return self.loop.create_task(work, name=name, context=context)
 
     # For other threads.
 
@@ -85,21 +93,28 @@ class LoopHome:
             self.free.pop()
         except IndexError:
             return True
-        if get_ident() == self.seat.ident:
-            self._begin()
-            return True
-        if not self._has_thread and not self._start():
-            self.free.append(True)
-            return False
         try:
-            self.loop.call_soon_threadsafe(self._begin)
-        except RuntimeError:  # closed
-            self.free.append(True)
-            self._drop_dead()
+            if get_ident() == self.seat.ident:
+                self._begin()
+                if asyncio.current_task(self.loop) is None:  # a `__del__`, or a signal: the loop may be falling asleep
+                    self.loop.call_soon_threadsafe(_nothing)
+            elif not self._has_thread and not self._start():
+                self.free.append(True)
+                return False
+            elif self.is_over():
+                self._refuse()
+            else:
+                self.loop.call_soon_threadsafe(self._begin)
+        except RuntimeError:
+            if not self.is_over():
+                raise
+            self._refuse()
         return True
 
     def post(self, action: Callable[[], object]) -> None:
         """Have the loop do something; at once on its own thread."""
+        if self.is_over():
+            return
         if get_ident() == self.seat.ident:
             action()
             return
@@ -108,6 +123,10 @@ class LoopHome:
             self.loop.call_soon_threadsafe(self._hear, action)
         except RuntimeError:  # closed
             self._posts.pop()
+
+    def is_over(self) -> bool:
+        """Whether its loop will never run again."""
+        return self.loop.is_closed()
 
     def seats(self) -> list[Seat]:
         """Those of its workers."""
@@ -145,9 +164,11 @@ class LoopHome:
 
     def lend(self, lender: LoopWorker) -> None:
         """Have a resting worker go on in the step of another one's task, whose handler has suspended."""
-        if not self._idle or self._depth >= MAX_DEPTH:
+        if self._depth >= MAX_DEPTH:
             return
-        worker = self._idle.pop()
+        worker = self._resting()
+        if worker is None:
+            return
         self._depth += 1
         _leave_task(self.loop, lender.task)
         _enter_task(self.loop, worker.task)
@@ -195,10 +216,20 @@ class LoopHome:
     def _begin(self) -> None:
         if self.watch.is_asleep:
             self.watch.wake()
-        if self._idle:
-            self._idle.pop().wake()
-        else:
+        worker = self._resting()
+        if worker is not None:
+            worker.wake()
+        elif not self.is_over():
             self.workers.add(LoopWorker(self))
+        else:
+            raise RuntimeError("the event loop is closed")
+
+    def _resting(self) -> LoopWorker | None:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.can_wake():
+                return worker
+        return None
 
     def _hear(self, action: Callable[[], object]) -> None:
         action()
@@ -237,12 +268,16 @@ class LoopHome:
 
     def _end(self) -> None:
         self.loop.close()
-        self._drop_dead()
+        self.drop_dead()
         self.system.threads.discard(self)
         self.system.pool.notice_idle()
 
-    def _drop_dead(self) -> None:
-        """Closed for good: drop what dead actors held."""
+    def _refuse(self) -> None:
+        self.free.append(True)
+        self.drop_dead()
+
+    def drop_dead(self) -> None:
+        """It is over: drop what dead actors held."""
         while self.queue:
             try:
                 ref = self.queue.popleft()
@@ -250,6 +285,9 @@ class LoopHome:
                 return
             if ref.reason is not None:
                 after_turn(ref)
+
+
+def _nothing() -> None: ...
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

@@ -40,12 +40,12 @@ class LoopSeat(Seat):
 
     __slots__ = ("worker",)
 
-    def __init__(self) -> None:
+    def __init__(self, thread_name: str) -> None:
         """Have no thread yet."""
         self.worker: LoopWorker | None = None  # a slot, where others have a constant
         super().__init__()
         self.ident = 0
-        self.thread_name = "otpy-loop"
+        self.thread_name = thread_name
 
     @property
     def ref(self) -> Ref[Any] | None:
@@ -75,7 +75,7 @@ class LoopSeat(Seat):
     def asker(self) -> Seat:
         """A seat that says whose task asks."""
         owner = OWNER.get()
-        return self if owner is None else TaskSeat(owner, self.ident)
+        return self if owner is None else TaskSeat(owner, self)
 
 
 class TaskSeat(Seat):
@@ -83,9 +83,9 @@ class TaskSeat(Seat):
 
     __slots__ = ()
 
-    def __init__(self, ref: Ref[Any] | None, ident: int) -> None:
-        self.ident = ident
-        self.thread_name = "otpy-loop"
+    def __init__(self, ref: Ref[Any] | None, seat: Seat) -> None:
+        self.ident = seat.ident
+        self.thread_name = seat.thread_name
         self.pool = self.late = None
         self.ref = ref
         self.turns = 0
@@ -117,7 +117,7 @@ class LoopWorker(TaskSeat):
     All but `interrupt` runs on the loop's thread.
     """
 
-    __slots__ = ("_parking", "_told", "_work", "home", "is_lent", "is_suspended", "stepper", "task")
+    __slots__ = ("_is_new", "_parking", "_told", "_work", "home", "is_lent", "is_suspended", "stepper", "task")
 
     target = None
     word = "await"
@@ -126,21 +126,27 @@ class LoopWorker(TaskSeat):
 
     def __init__(self, home: LoopHome) -> None:
         """Begin with the next turn; the home's one token is this worker's."""
-        super().__init__(None, home.seat.ident)
+        super().__init__(None, home.seat)
         self.home = home
         self.is_suspended = False
+        self._is_new = True
         self.stepper = _stepper(home.batch)
         self._told: Reason | None = None
         self.is_lent = False
         self._parking = _Parking(loop=home.loop)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
-        self.task = home.loop.create_task(self._live(), name="otpy-worker", context=Context())
+        self.task = home.make_task(self._live(), name="otpy-worker", context=Context())
+        self.task.add_done_callback(self._ended)
 
     def wake(self) -> None:
         """Have its task go on."""
         if not self._parking.done():
             self._parking.set_result(None)
+
+    def can_wake(self) -> bool:
+        """Whether it rests; a user's program may have cancelled all tasks of its loop."""
+        return not self._parking.done()
 
     def run_lent(self) -> None:
         """Go on in the step of another worker's task."""
@@ -177,10 +183,14 @@ class LoopWorker(TaskSeat):
         return _suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
 
     async def _live(self) -> None:
-        try:
-            await self._work
-        finally:
-            self.home.workers.discard(self)
+        self._is_new = False
+        await self._work
+
+    def _ended(self, _: object) -> None:
+        self.home.workers.discard(self)
+        if self._is_new:  # cancelled before its first step
+            self._work.close()
+            self.home.put_back()
 
     @coroutine
     def _run(self) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912, PLR0915 - the hot loop, and one story
@@ -226,7 +236,11 @@ class LoopWorker(TaskSeat):
                     left = home.turns_at_once
                     if self.is_lent:
                         break
-                    yield None
+                    try:
+                        yield None
+                    except BaseException:  # cancelled by who cancels all tasks of a loop, or the loop is closed
+                        home.put_back()
+                        raise
             if self.is_lent:
                 has_token = False  # it is the lender's, who puts it back
             if self._is_spoilt():
@@ -244,7 +258,12 @@ class LoopWorker(TaskSeat):
             if self._parking.done():
                 self._parking = _Parking(loop=home.loop)
             self._parking._asyncio_future_blocking = True  # noqa: SLF001 - as `await` does
-            yield self._parking
+            try:
+                yield self._parking
+            except BaseException:  # the same
+                if self._parking.done() and not self._parking.cancelled():
+                    home.put_back()  # it was woken to begin, and had the token
+                raise
 
     @coroutine
     def _suspended(  # noqa: C901, PLR0912, PLR0915 - hot as well

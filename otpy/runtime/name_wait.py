@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallError
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.caller import STANDSTILL, STOOD_STILL
 from otpy.runtime.nap import Nap
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
-    from otpy.runtime.seat import Seat
+    from otpy.runtime.seat import Seat, Slot
     from otpy.runtime.system import System
 
-__all__ = ["await_holder"]
+__all__ = ["await_holder", "holder_awaited"]
 
 
 class _NameWait(Nap):
@@ -61,13 +62,38 @@ def await_holder(system: System, name: str, seconds: float | None) -> Ref[Any] |
             if ref is not None or (left is not None and left <= 0) or system.stopped:
                 return ref
             wait = _NameWait(here(), name)
-            waiting = system.awaited_names.setdefault(name, {})
-            waiting[wait] = None
+            system.awaited_names.setdefault(name, {})[wait] = None
         try:
             wait.hold_for(system, left)
         finally:
             wait.abandon()
-            with system.lock:
-                waiting.pop(wait, None)
-                if not waiting and system.awaited_names.get(name) is waiting:
-                    del system.awaited_names[name]
+            _wait_no_longer(system, name, wait)
+
+
+async def holder_awaited(system: System, name: str, seconds: float | None) -> Ref[Any] | None:
+    """The same, awaited."""
+    deadline = None if seconds is None else system.clock.now() + seconds
+    while True:
+        left = None if deadline is None else deadline - system.clock.now()
+        with system.lock:
+            ref = system.names.get(name)
+            if ref is not None or (left is not None and left <= 0) or system.stopped:
+                return ref
+            wait = AwaitedSlot(None, f"name {name!r}")
+            system.awaited_names.setdefault(name, {})[wait] = None
+        timer = None if left is None else system.timers.after(left, wait.resolve, None)
+        try:
+            await wait.hold()
+        finally:
+            _wait_no_longer(system, name, wait)
+            if timer is not None:
+                timer.cancel()
+
+
+def _wait_no_longer(system: System, name: str, wait: Slot) -> None:
+    with system.lock:
+        waiting = system.awaited_names.get(name)
+        if waiting is not None:
+            waiting.pop(wait, None)
+            if not waiting:
+                del system.awaited_names[name]

@@ -16,6 +16,7 @@ from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events.hook import Events
+from otpy.runtime.aside import aside
 from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
@@ -31,6 +32,7 @@ from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, new_ref, start_arguments
+from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
@@ -161,6 +163,10 @@ class System(Inspection):
         """Start the actor whose path is the system's name; the rest of the tree is below it."""
         return self._start(None, spec, (), {}, root=True)
 
+    async def astart_root(self, spec: ChildSpec) -> Ref[Any]:
+        """The same, awaited."""
+        return await self._astart(None, spec, (), {}, root=True)
+
     def _beside(self, *, root: bool) -> dict[str, Any]:
         """What stands below the root already: an actor without a supervisor shares the first part of its path."""
         table = None if root or self.root is None or self.root.actor is None else self.root.actor.otpy_children()
@@ -199,8 +205,10 @@ class System(Inspection):
         start: Callable[..., Any] | ChildSpec,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        *,
+        root: bool = False,
     ) -> Ref[Any]:
-        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=False)
+        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=root)
         with self._handshake(ref, spec, AwaitedSlot(ref, "start")) as slot:
             await slot.hold()
         return ref
@@ -362,6 +370,13 @@ class System(Inspection):
         left = stop_all(self, wanted, timeout)
         self.close()
         return left
+
+    async def astop(self, reason: Reason | None = None, *, timeout: float = 30.0) -> list[Unstopped]:
+        """As `stop`, awaited from a coroutine on any event loop; cancelled while it waits here, it still stops."""
+        asking = station().seat.ref
+        if asking is not None and asking.system is self:
+            raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
+        return await aside(lambda: self.stop(reason, timeout=timeout))
 
     def close(self) -> None:
         """End all threads of the system that can end."""

@@ -205,6 +205,14 @@ def run() -> None:
         assert_type(system.wait(), otpy.Reason | None)
 
 
+async def run_async() -> None:
+    async with otpy.run_async(Shop, name="shop", control="read", shutdown=10.0) as system:
+        assert_type(system, otpy.Application)
+        assert_type(await system.await_end(), otpy.Reason | None)
+        await system.astop(timeout=1.0)
+    otpy.run_async(Shop, colour="red")  # type: ignore[call-arg]
+
+
 def program() -> None:
     assert_type(otpy.main(Shop, name="shop"), int)
 
