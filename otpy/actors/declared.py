@@ -104,7 +104,7 @@ def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> No
 def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
     """A checked spec as an entry: its class is an actor's, its name is free. Arguments as for `check_children`."""
     where = f"{path}/{spec.id}"
-    cls = actor_class(where, spec.start, spec.options.place)
+    cls = actor_class(where, spec.start, spec.options.place, spec.options.loop)
     if spec.name is not None:
         other = names.setdefault(spec.name, where)
         if other is not where:

@@ -97,7 +97,7 @@ class _Look:
             id=spec.id,
             kind=str(getattr(spec.start, "__name__", cls.__name__)),
             is_supervisor=cls.is_supervisor,
-            place=spec.options.place or cls.place,
+            place=spec.options.where(cls.place),
             options=spec.options,
             shutdown=max(entry.shutdown, 0.0),
             name=spec.name,

@@ -89,6 +89,7 @@ class OptionWords(TypedDict, total=False):
     significant: bool
     start_timeout: float | None
     place: Place
+    loop: str | None
     max_queue: int | None
     overflow: Overflow
     backoff: Backoff | None
@@ -109,6 +110,8 @@ class Options:
     """Seconds `init` may take; None, OTP's default, waits for ever."""
     place: Place | None = None
     """Where it runs; None means what its class says."""
+    loop: str | None = None
+    """On which event loop, by a name of your own; None means the system's first one."""
     max_queue: int | None = None
     """Messages its mailbox holds at most; None means no limit."""
     overflow: Overflow = "drop_new"
@@ -117,6 +120,11 @@ class Options:
     """Pauses before its restarts; None, OTP's way, starts it again at once."""
     limit: Limit | None = None
     """A restart limit of its own; None means that its restarts count for its supervisor's."""
+
+    def where(self, own: str) -> str:
+        """Where it runs, as text; `own` is the place of its class."""
+        place = self.place or own
+        return place if self.loop is None else f"{place}:{self.loop}"
 
 
 DEFAULT: Final = Options()

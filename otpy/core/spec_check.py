@@ -81,6 +81,7 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
         if value not in choices:
             words = [choice for choice in choices if choice is not None]
             raise SpecError(where, f"{option}={safe_repr(value)}: {did_you_mean(safe_str(value), words)}")
+    _check_loop(where, options)
     _check_times(where, options)
     _check_queue(where, options)
     _check_gentle(where, options)
@@ -89,6 +90,12 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
     if options.significant and (options.restart == "permanent" or auto_shutdown == "never"):
         mend = "a significant child is transient or temporary, under a supervisor whose auto_shutdown is not 'never'"
         raise SpecError(where, f"significant=True with restart={safe_repr(options.restart)}, {auto_shutdown=}: {mend}")
+
+
+def _check_loop(where: str, options: Options) -> None:
+    name = options.loop
+    if name is not None and not (isinstance(name, str) and name.isprintable() and name.strip()):
+        raise SpecError(where, f"loop={safe_repr(name)}: a name for an event loop, or None for the system's first one")
 
 
 def _check_times(where: str, options: Options) -> None:

@@ -1,4 +1,4 @@
-"""The place `loop`: one event loop on one thread for all actors whose handlers are coroutine functions."""
+"""The place `loop`: an event loop on a thread for actors whose handlers are coroutine functions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MAX_DEPTH = 16
 
 
 class LoopHome:
-    """Gives turns to all loop actors of a system, in the tasks of its `LoopWorker`s.
+    """Gives turns to all actors on one loop of a system, in the tasks of its `LoopWorker`s.
 
     As in the pool, who appends to `queue` then looks at `free`, and who adds to `free` then looks at `queue`. There is
     one token: the worker that has it takes the next actors; one whose handler suspends puts it back.
@@ -156,6 +156,11 @@ class LoopHome:
 
     # On the loop's thread.
 
+    def running(self) -> LoopWorker | None:
+        """Which of its workers runs now; another system may share the thread."""
+        worker = self.seat.worker
+        return worker if worker is not None and worker.home is self else None
+
     def put_back(self) -> None:
         """A worker puts the token back, for its handler has suspended."""
         self.free.append(True)
@@ -243,7 +248,7 @@ class LoopHome:
             if self._has_thread:
                 return True
             try:
-                threading.Thread(target=self._run, name="otpy-loop", daemon=True).start()
+                threading.Thread(target=self._run, name=self.seat.thread_name, daemon=True).start()
             except RuntimeError:  # can't start new thread
                 return False
             self._has_thread = True
@@ -299,13 +304,14 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _home(system: System, _: Ref[Any]) -> Home:
-    home = system.homes.get("loop")
+def _home(system: System, _: Ref[Any], name: str | None) -> Home:
+    place = "loop" if name is None else f"loop:{name}"
+    home = system.homes.get(place)
     if home is None:
         with system.lock:
-            home = system.homes.get("loop")
+            home = system.homes.get(place)
             if home is None:
-                home = system.homes["loop"] = LoopHome(system)
+                home = system.homes[place] = LoopHome(system, place)
     return home
 
 

@@ -74,12 +74,12 @@ class OwnHome(Home, Protocol):
         """One of its actors has left for good."""
 
 
-def _pool(system: System, _: Ref[Any]) -> Home:
+def _pool(system: System, _: Ref[Any], __: str | None) -> Home:
     return system.pool
 
 
-PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": _pool}
-"""How to make the home for one actor, by the name of its place; places register themselves."""
+PLACES: dict[str, Callable[[System, Ref[Any], str | None], Home]] = {"pool": _pool}
+"""How to make the home for one actor, by its place, with the loop it wants; places register themselves."""
 
 STAND_INS: dict[str, Callable[[System, type[Actor], ChildSpec], type[Actor]]] = {}
 """Places that run an actor elsewhere put a class of their own into its place; by the name of the place."""

@@ -175,7 +175,7 @@ def _stopped_record(path: str, ident: str, entry: ChildEntry, now: float) -> Act
         kind=str(getattr(entry.spec.start, "__name__", entry.cls.__name__)),
         type="supervisor" if entry.cls.is_supervisor else "worker",
         status="restarting" if entry.restarting else "failed" if entry.given_up else "stopped",
-        place=entry.spec.options.place or entry.cls.place,
+        place=entry.spec.options.where(entry.cls.place),
         number=0,
         name=entry.spec.name,
         uptime=0.0,

@@ -26,7 +26,7 @@ ADAPTERS: list[Adapter] = []
 """Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
 
 
-def actor_class(path: str, start: Callable[..., Any], place: str | None = None) -> type[Actor]:
+def actor_class(path: str, start: Callable[..., Any], place: str | None = None, loop: str | None = None) -> type[Actor]:
     """The actor class that runs what a spec starts, in the place of its options, if they name one.
 
     Raises:
@@ -34,6 +34,9 @@ def actor_class(path: str, start: Callable[..., Any], place: str | None = None) 
     """
     cls = _class_for(path, start)
     place = place or cls.place
+    if loop is not None and place != "loop":
+        mend = "leave it out, or give a class with `async def` callbacks, or place='loop'"
+        raise SpecError(path, f"loop={loop!r}, but {cls.__name__} runs in the place {place!r}: {mend}")
     if place == "loop" and not cls.otpy_may_loop:
         raise SpecError(path, f"{cls.__name__} cannot run on an event loop: its code blocks; leave place out")
     if place not in {"loop", "process"} and cls.otpy_async is not None:
@@ -95,7 +98,7 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
     if place != "pool":
-        ref.home = system.places[place](system, ref)
+        ref.home = system.places[place](system, ref, options.loop)
     return ref
 
 

@@ -228,7 +228,7 @@ class System(Inspection):
         spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
         above = self.name if parent is None else parent.path
         check_spec(above, spec)
-        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place)
+        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place, spec.options.loop)
         siblings = self.tops if parent is None else parent.extras().spawned
         with self.lock:
             ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))

@@ -115,14 +115,14 @@ def _describe(task: asyncio.Task[Any]) -> str:
     return f"{task.get_name()}{where}, {getattr(task.get_coro(), '__qualname__', 'a task')}, has not ended"
 
 
-def _loop_home(system: Any, _: Ref[Any]) -> Home:  # Any: a SeededSystem
+def _loop_home(system: Any, _: Ref[Any], __: str | None) -> Home:  # Any: a SeededSystem
     if system.loop_home is None:
         system.loop_home = SeededLoopHome(system)
     home: Home = system.loop_home
     return home
 
 
-def _pool(system: System, _: Ref[Any]) -> Home:
+def _pool(system: System, _: Ref[Any], __: str | None) -> Home:
     return system.pool
 
 

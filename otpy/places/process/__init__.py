@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-def _home(system: System, ref: Ref[Any]) -> Home:
+def _home(system: System, ref: Ref[Any], _: str | None) -> Home:
     from otpy.places.process.port import home_of  # noqa: PLC0415 - see above
 
     return home_of(system, ref)
