@@ -199,7 +199,7 @@ class LoopWorker(TaskSeat):
         send = self.stepper.send
         left = home.turns_at_once
         while True:
-            has_token = True
+            has_token, is_spoilt = True, False
             while queue:
                 ref = queue.popleft()
                 home.steps += 1
@@ -217,6 +217,7 @@ class LoopWorker(TaskSeat):
                 if out is not DONE:
                     has_token = yield from self._suspended(context, out)
                     send = self.stepper.send
+                    is_spoilt = self._is_spoilt()
                 self.ref = None
                 if ref.mailbox or ref.alert:
                     after_turn(ref)
@@ -229,7 +230,7 @@ class LoopWorker(TaskSeat):
                 if context is home.spare:
                     home.return_context(ref)
                 ref = context = None
-                if not has_token:
+                if not has_token or is_spoilt:
                     break
                 left -= 1
                 if not left:

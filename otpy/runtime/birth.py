@@ -140,6 +140,8 @@ def conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a 
     """Do what `init` has decided by its result."""
     told = ref.more.pending if ref.more is not None else None
     if told is not None and not isinstance(result, Stop):  # an exit signal came meanwhile: OTP's would have cut `init`
+        if result.__class__ is CoroutineType:
+            result.close()  # it has not even begun
         return _undo_start(ref, told, StartError(ref.path, told))
     match result:
         case None:
