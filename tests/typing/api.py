@@ -10,7 +10,7 @@ from typing import Any, assert_type
 import otpy
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
-from otpy.resilience import Breaker, BreakerOpenError, Permit
+from otpy.resilience import Breaker, BreakerOpenError, Permit, Retry, RetryBudget, RetryError, retry
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -294,3 +294,32 @@ async def pay() -> None:
         charge("visa", amount=1)
     except BreakerOpenError as error:
         assert_type(error.retry_after, float | None)
+
+
+again = retry(on=(OSError, TimeoutError), attempts=3, deadline=30.0, breaker=payments, budget=RetryBudget(ratio=0.1))
+assert_type(again, Retry)
+retry()  # type: ignore[call-arg]
+retry(on=OSError, backoff=3.0)  # type: ignore[arg-type]
+
+
+@again
+def fetch(url: str, *, depth: int = 1) -> bytes:
+    return b""
+
+
+@again
+async def afetch(url: str) -> bytes:
+    return b""
+
+
+async def fetch_all() -> None:
+    assert_type(fetch("a", depth=2), bytes)
+    fetch(3)  # type: ignore[arg-type]
+    assert_type(await afetch("a"), bytes)
+    assert_type(again.call(fetch, "a", depth=2), bytes)
+    again.call(fetch, url=3)  # type: ignore[arg-type]
+    assert_type(await again.acall(afetch, "a"), bytes)
+    try:
+        fetch("a")
+    except RetryError as error:
+        assert_type(error.attempts, int)
