@@ -197,7 +197,9 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "message", visible(record.current or "none")
     if record.trouble:
         yield "trouble", visible(record.trouble, 500)
-    if record.waiting:
+    if record.max_concurrency > 1:
+        yield "in flight", f"{record.handlers} of {record.max_concurrency}"
+    elif record.waiting:
         yield "waits for", visible(record.waiting, 500)
     if record.suspended is not None:
         yield "suspended", f"for {duration(record.suspended)}"

@@ -51,7 +51,7 @@ class ActorRecord:
     monitors: int
     """How many watch it."""
     resources: tuple[str, ...]
-    """What it holds through `self.use`."""
+    """What it holds through `self.use` and `self.ause`."""
     last_exit: str | None
     """Why the previous incarnation ended."""
     next_start: float | None = None
@@ -62,6 +62,10 @@ class ActorRecord:
     """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
     trouble: str | None = None
     """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`."""
+    handlers: int = 0
+    """Handlers in flight, of an actor that may have several."""
+    max_concurrency: int = 1
+    """How many it may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,10 @@ from contextvars import Context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from otpy.places.crew import LoopCrew
 from otpy.places.loop_watch import LoopWatch
-from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker
+from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker, TaskSeat
+from otpy.runtime.async_death import async_obey
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH
 from otpy.runtime.home import PLACES
@@ -50,6 +52,7 @@ class LoopHome:
     """
 
     settle = staticmethod(async_settle)
+    obey = staticmethod(async_obey)
     batch = BATCH
     turns_at_once = TURNS
 
@@ -62,8 +65,8 @@ class LoopHome:
         self.seat = self.make_seat()
         self.loop = self.make_loop()
         self.steps = 0
-        self.workers: set[LoopWorker] = set()
-        self.suspended: set[LoopWorker] = set()
+        self.workers: set[TaskSeat] = set()
+        self.suspended: set[TaskSeat] = set()
         self.watch = LoopWatch(self)
         self.spare: Context | None = None
         self._idle: list[LoopWorker] = []
@@ -82,8 +85,12 @@ class LoopHome:
         return _new_loop()
 
     def make_task(self, work: Coroutine[Any, Any, None], *, name: str, context: Context) -> asyncio.Task[None]:
-        """The task of a worker."""
-        return self.loop.create_task(work, name=name, context=context)
+        """A task for a worker or a handler; no factory of the loop's own makes it, which might begin it at once."""
+        return asyncio.Task(work, loop=self.loop, name=name, context=context)
+
+    def crew(self, ref: Ref[Any]) -> LoopCrew:
+        """For an actor that may have several handlers in flight."""
+        return LoopCrew(self, ref)
 
     # For other threads.
 
@@ -156,7 +163,7 @@ class LoopHome:
 
     # On the loop's thread.
 
-    def running(self) -> LoopWorker | None:
+    def running(self) -> TaskSeat | None:
         """Which of its workers runs now; another system may share the thread."""
         worker = self.seat.worker
         return worker if worker is not None and worker.home is self else None

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.places.loop import LoopHome
+    from otpy.runtime.crew import Node
     from otpy.runtime.ref import Ref
 
-__all__ = ["OWNER", "LoopSeat", "LoopWorker"]
+__all__ = ["OWNER", "LoopSeat", "LoopWorker", "TaskSeat", "suspended_frames"]
 
 log = logging.getLogger("otpy")
 
@@ -42,7 +43,7 @@ class LoopSeat(Seat):
 
     def __init__(self, thread_name: str) -> None:
         """Have no thread yet."""
-        self.worker: LoopWorker | None = None  # a slot, where others have a constant
+        self.worker: TaskSeat | None = None  # a slot, where others have a constant
         super().__init__()
         self.ident = 0
         self.thread_name = thread_name
@@ -64,6 +65,12 @@ class LoopSeat(Seat):
     @lock.setter
     def lock(self, value: object) -> None: ...
 
+    @property
+    def node(self) -> Ref[Any] | Node | None:
+        """As above; of an actor with several handlers which of them."""
+        worker = self.worker
+        return self.ref if worker is None else worker.node or worker.ref
+
     def may_block(self) -> None:
         """It may not."""
         refuse_to_block(None if self.ref is None else self.ref.path)
@@ -79,9 +86,13 @@ class LoopSeat(Seat):
 
 
 class TaskSeat(Seat):
-    """Stands for a task beside a handler: whose it is."""
+    """Stands for a task of an actor's: whose it is."""
 
     __slots__ = ()
+
+    node: Any = None  # of the handlers that one actor has in flight: which of them
+    task: asyncio.Task[None]
+    home: LoopHome
 
     def __init__(self, ref: Ref[Any] | None, seat: Seat) -> None:
         self.ident = seat.ident
@@ -180,7 +191,7 @@ class LoopWorker(TaskSeat):
 
     def frames(self) -> list[FrameType]:
         """Where the handler is suspended, or what the loop's thread runs."""
-        return _suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
+        return suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
 
     async def _live(self) -> None:
         self._is_new = False
@@ -329,6 +340,10 @@ class LoopWorker(TaskSeat):
         home.suspended.discard(self)
         return has_token
 
+    def know(self, order: Reason | None) -> None:
+        """Its handler acts on this order already, and is not to be cancelled for it."""
+        self._told = order
+
     def _heed(self) -> None:
         """Cancel the handler once for each order to die."""
         ref = self.ref
@@ -368,7 +383,7 @@ def _stepper(batch: int) -> Any:
     return stepper
 
 
-def _suspended_frames(coro: Any) -> list[FrameType]:
+def suspended_frames(coro: Any) -> list[FrameType]:
     """The frames from a coroutine or generator down to what it awaits."""
     found = []
     while coro is not None:

@@ -27,6 +27,7 @@ class ThreadHome:
 
     place = "thread"
     settle = None
+    obey = None
 
     def __init__(self, system: System, ref: Ref[Any]) -> None:
         """Have no thread yet."""

@@ -14,6 +14,7 @@ from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.delivery import deliver_info
+from otpy.runtime.extras import AsyncResource
 from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
@@ -22,7 +23,7 @@ from otpy.runtime.request import async_callback, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from otpy.core.spec import ChildSpec
     from otpy.runtime.records import Children
@@ -57,6 +58,12 @@ class Actor(PykkaActor):
     """Where it runs unless its spec says otherwise: `pool`, `thread` for libraries bound to one thread, or `loop`.
 
     A class with a callback that is a coroutine function runs on the loop without saying so.
+    """
+
+    max_concurrency: ClassVar[int] = 1
+    """How many messages a class with coroutine functions handles at once, each in a task of its own.
+
+    They begin in the order of the mailbox, and end as they do.
     """
 
     is_otpy_actor: ClassVar[bool] = True
@@ -123,7 +130,10 @@ class Actor(PykkaActor):
     @property
     def caller(self) -> Caller | None:
         """Who waits for the reply to the call being handled; None during other messages."""
-        current = self.ref.current
+        ref = self.ref
+        if ref.more is not None and ref.more.crew is not None:
+            return ref.more.crew.caller()
+        current = ref.current
         return current if isinstance(current, Caller) else None
 
     def send_after(self, seconds: float, message: object) -> Timer:
@@ -158,6 +168,24 @@ class Actor(PykkaActor):
         if more.resources is None:
             more.resources = []
         more.resources.append(resource)
+        return value
+
+    async def ause(self, resource: AbstractAsyncContextManager[T]) -> T:
+        """As `use`, for an async context manager; what both have entered is closed in one reverse order.
+
+        Closing it is part of the actor's end: `terminate` and all closing share the child's `shutdown` time, and the
+        kill that follows cancels what is still being closed. While it is being entered nothing is counted yet; one
+        whose entering is cancelled cleans up by itself, as in `async with`.
+        """
+        ref = self._living()
+        value = await resource.__aenter__()
+        if ref.reason is not None:  # killed meanwhile
+            await resource.__aexit__(None, None, None)
+            raise ActorExit(ref.reason)
+        more = ref.extras()
+        if more.resources is None:
+            more.resources = []
+        more.resources.append(AsyncResource(resource))
         return value
 
     def link(self, other: Ref[Any]) -> None:

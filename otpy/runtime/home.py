@@ -50,6 +50,10 @@ class Home(Protocol):
     def settle(self) -> Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None:
         """How its actors' decisions are followed, where that may take an `await`; None: as `turn.settle` does."""
 
+    @property
+    def obey(self) -> Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None:
+        """How an exit signal ends its actors, where that may take an `await`; None: as `death.obey` does."""
+
     def close(self) -> None:
         """Let its threads end."""
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from otpy.core.record import MailboxRecord, StateRecord
 from otpy.errors import ActorBusyError, ChildStateError, NoSuchActorError
+from otpy.runtime.crew import crew_of
 from otpy.runtime.death import kill
 from otpy.runtime.look import GONE, LATE, ask_in_turn, mailbox_of, state_of
 from otpy.runtime.recall import exits_of
 from otpy.runtime.records import child_record, children_of, record_of, records_below
-from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.stacks import doing, stacks_of
 from otpy.runtime.suspension import set_suspended
 
 if TYPE_CHECKING:
@@ -62,13 +63,12 @@ class Inspection:
         return [record_of(self._system, ref) for ref in list(self._system.undead)]
 
     def stack(self, path: str) -> str | None:
-        """The Python stack of a running actor; None when it rests, or is a child without a process."""
+        """The Python stack of a running actor, of several handlers each; None when it rests or has no process."""
         ref = self._system.find(path) or self._zombie_at(path)
         if ref is None:
             self._record_at(path)  # raises, unless somebody keeps it without a process
             return None
-        seat = seat_of(self._system, ref)
-        return None if seat is None else stack_of(seat)
+        return stacks_of(self._system, ref)
 
     def counts(self) -> dict[str, int]:
         """How many actors, zombies, threads and waiting turns there are."""
@@ -131,8 +131,10 @@ class Inspection:
     ) -> None:
         ref = self._living(path)
 
-        def change(own: Ref[Any]) -> None:
+        def change(own: Ref[Any]) -> object:
             set_suspended(own, is_suspended=is_suspended, seconds=seconds)
+            crew = crew_of(own)
+            return crew.drain() if crew is not None and is_suspended else None
 
         answer = ask_in_turn(ref, change, timeout)
         if answer is GONE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.record import MailboxRecord, StateRecord
@@ -12,7 +13,7 @@ from otpy.runtime.mailbox import poke
 from otpy.runtime.message import message_word
 from otpy.runtime.portrait import portrait
 from otpy.runtime.seat import Slot, here
-from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.stacks import doing, stacks_of
 from otpy.runtime.waiting import first_messages
 
 if TYPE_CHECKING:
@@ -33,8 +34,12 @@ def ask_in_turn(ref: Ref[Any], question: Callable[[Ref[Any]], object], timeout: 
     slot = Slot(here())
     monitor = _End(ref, slot)
 
-    def answer(own: Ref[Any]) -> None:
-        slot.resolve(question(own))
+    def answer(own: Ref[Any]) -> object:
+        told = question(own)
+        if told.__class__ is CoroutineType:
+            return _answer_later(slot, told)
+        slot.resolve(told)
+        return None
 
     try:
         watch(monitor)
@@ -43,6 +48,10 @@ def ask_in_turn(ref: Ref[Any], question: Callable[[Ref[Any]], object], timeout: 
     finally:
         monitor.cancel()
         slot.abandon()
+
+
+async def _answer_later(slot: Slot, told: Any) -> None:
+    slot.resolve(await told)
 
 
 class _End(Monitor):
@@ -65,8 +74,7 @@ def state_of(ref: Ref[Any], status: str, timeout: float) -> StateRecord:
         return StateRecord(path=ref.path, status=status, state=told)
     if told is GONE:
         return StateRecord(path=ref.path, status="stopped", problem=f"it has just ended: {visible(str(ref.reason))}")
-    seat = seat_of(ref.system, ref)
-    stack = None if seat is None else stack_of(seat)
+    stack = stacks_of(ref.system, ref)
     return StateRecord(path=ref.path, status=status, problem=visible(doing(ref.system, ref), 1_000), stack=stack)
 
 

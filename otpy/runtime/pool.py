@@ -63,6 +63,7 @@ class Pool:
 
     place = "pool"
     settle = None
+    obey = None
 
     def __init__(self, *, queue: RunQueue | None = None, batch: int = BATCH, max_threads: int = 1_000) -> None:
         """Make a pool without threads; the first work starts one."""

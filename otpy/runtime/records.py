@@ -7,7 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from otpy.core.record import ActorRecord
+from otpy.runtime.crew import crew_of, in_hand
 from otpy.runtime.edge import waits_for
+from otpy.runtime.extras import resource_word
 from otpy.runtime.links import linked
 from otpy.runtime.message import describe
 from otpy.runtime.stacks import seat_of
@@ -112,7 +114,9 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
     """One actor that has a process."""
     seat = seat_of(system, ref)
     now = system.clock.now()
-    running = seat is not None and ref.current is not None
+    current = in_hand(ref)
+    running = seat is not None and current is not None
+    crew = crew_of(ref)
     more = ref.more
     return ActorRecord(
         path=ref.path,
@@ -127,18 +131,20 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         restarts=entry.restarts if entry is not None else 0,
         queue=len(ref.mailbox or ()),
         busy=seat.busy_for(now) if running and seat is not None else None,
-        current=(describe(ref.current, system.show) or None) if running or ref.is_starting() else None,
+        current=(describe(current, system.show) or None) if running or ref.is_starting() else None,
         thread=seat.thread_name if seat is not None and running else None,
         strategy=_strategy(ref) if ref.actor_class.is_supervisor else None,
         children=len(_table_of(ref) or ()),
         trap_exit=ref.traps_exit(),
         links=tuple(peer.path for peer in islice(linked(ref.links), MAX_LINKS)),
         monitors=len(ref.monitors or ()),
-        resources=tuple(type(r).__name__ for r in (more.resources or ())) if more is not None else (),
+        resources=tuple(resource_word(r) for r in list(more.resources or ())) if more is not None else (),
         last_exit=str(entry.last_exit) if entry is not None and entry.last_exit is not None else None,
         suspended=max(0.0, now - more.suspended_at) if more is not None and more.suspended else None,
         waiting=waits_for(ref.waiting),
         trouble=getattr(ref.waiting, "trouble", None),
+        handlers=len(crew.nodes) if crew is not None else 0,
+        max_concurrency=ref.actor_class.max_concurrency,
     )
 
 

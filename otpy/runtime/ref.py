@@ -185,7 +185,7 @@ class Ref(PykkaRef[Any], Generic[A]):
             return False
         monitor = self.monitor()
         try:
-            refuse_circle(station().seat.ref, self, "stop")
+            refuse_circle(station().seat.node, self, "stop")
             self._tell_to_stop(wanted)
             ended = (await monitor.await_down(timeout)).reason
         except TimeoutError:
@@ -310,7 +310,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         more = self.more
         if more is None or self.reason is not None:  # a dead one's last turn drops what it held
             return True
-        return bool(more.lane) or more.birth is not None or (bool(self.mailbox) and not more.suspended)
+        return bool(more.lane) or more.birth is not None or (bool(self.mailbox) and not more.is_held())
 
     def extras(self) -> Extras:
         """The rare part of the control block, made on first need."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exit
+from otpy.core.text import safe_repr
 from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
 from otpy.runtime.home import BOXES, STAND_INS
 from otpy.runtime.links import with_peer
@@ -37,12 +38,22 @@ def actor_class(path: str, start: Callable[..., Any], place: str | None = None, 
     if loop is not None and place != "loop":
         mend = "leave it out, or give a class with `async def` callbacks, or place='loop'"
         raise SpecError(path, f"loop={loop!r}, but {cls.__name__} runs in the place {place!r}: {mend}")
+    _check_concurrency(path, cls)
     if place == "loop" and not cls.otpy_may_loop:
         raise SpecError(path, f"{cls.__name__} cannot run on an event loop: its code blocks; leave place out")
     if place not in {"loop", "process"} and cls.otpy_async is not None:
         mend = "leave place out: it runs on the system's event loop"
         raise SpecError(path, f"place={place!r}, but {cls.__name__}.{cls.otpy_async} is async; {mend}")
     return cls
+
+
+def _check_concurrency(path: str, cls: type[Actor]) -> None:
+    limit = cls.max_concurrency
+    if type(limit) is not int or limit < 1:
+        raise SpecError(path, f"{cls.__name__}.max_concurrency={safe_repr(limit)}: a whole number > 0")
+    if limit > 1 and cls.otpy_async is None:
+        mend = "without a coroutine function it handles one message at a time; leave it out"
+        raise SpecError(path, f"{cls.__name__}.max_concurrency={limit}: {mend}")
 
 
 def _class_for(path: str, start: Callable[..., Any]) -> type[Actor]:
@@ -98,8 +109,14 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
     if place != "pool":
-        ref.home = system.places[place](system, ref, options.loop)
+        _take_home(system, ref, place, options.loop)
     return ref
+
+
+def _take_home(system: System, ref: Ref[Any], place: str, loop: str | None) -> None:
+    ref.home = system.places[place](system, ref, loop)
+    if place == "loop" and ref.actor_class.max_concurrency > 1:
+        ref.extras().crew = ref.home.crew(ref)  # type: ignore[attr-defined]  # every home of that place has it
 
 
 def _mailbox(ref: Ref[Any], place: str, options: Options) -> Any:  # Any: a place may have a kind of its own

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
     from contextvars import Context
 
-    from otpy.places.loop_worker import LoopWorker
+    from otpy.places.loop_worker import TaskSeat
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
     from otpy.testing.loop_home import SeededLoopHome
@@ -45,7 +45,7 @@ class Strand(Slot):
         self.claim, self.value = [], None
         self.seat, self.lock = thread, thread.rest.lock
 
-    def worker(self) -> LoopWorker | None:
+    def worker(self) -> TaskSeat | None:
         """Whose task it is, if it is that of a worker."""
         return next((worker for worker in self.loop.home.workers if worker.task is self.task), None)
 

@@ -11,6 +11,9 @@ from otpy.testing.loop import SeededLoop
 from otpy.testing.order import SeededQueue
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from contextvars import Context
+
     from otpy.places.loop_worker import LoopWorker
     from otpy.testing.system import SeededSystem
 
@@ -40,6 +43,10 @@ class SeededLoopHome(LoopHome):
         made: Any = SeededLoop  # what it leaves abstract, for mypy, is refused at the end of its module
         loop: SeededLoop = made(self, thread)
         return loop
+
+    def make_task(self, work: Coroutine[Any, Any, None], *, name: str, context: Context) -> asyncio.Task[None]:
+        """One that the seed can tell from others."""
+        return self.loop.create_task(work, name=name, context=context)
 
     def lend(self, lender: LoopWorker) -> None:
         """Now and then."""

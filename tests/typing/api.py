@@ -5,6 +5,7 @@ Strict mypy reports an unused ignore, so a line that should be refused and is no
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, assert_type
 
 import otpy
@@ -78,7 +79,10 @@ async def follow(url: str) -> None:
 
 
 class Feed(otpy.GenServer):
+    max_concurrency = 8
+
     async def init(self, url: str) -> None:
+        assert_type(await self.ause(asyncio.timeout(None)), asyncio.Timeout)
         self.cache = await self.aspawn_link(Cache, 10)
         assert_type(self.cache, otpy.Ref[Any])
 

@@ -194,6 +194,7 @@ class FarHome:
 
     place = "process"
     settle = None
+    obey = None
 
     def __init__(self, system: System) -> None:
         """Pass on what needs a turn to the system's pool."""

@@ -55,6 +55,12 @@ class LoopMain:
         settle: Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None = self._loop.settle
         return settle
 
+    @property
+    def obey(self) -> Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None:
+        """As on the loop."""
+        obey: Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None = self._loop.obey
+        return obey
+
     def engage(self) -> bool:
         """Have the loop begin a turn."""
         return bool(self._loop.engage())

@@ -43,6 +43,7 @@ class Ports:
 
     place = "process"
     settle = None
+    obey = None
 
     def __init__(self, system: System) -> None:
         """Start nothing yet."""
