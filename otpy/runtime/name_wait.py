@@ -12,7 +12,7 @@ from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
-    from otpy.runtime.seat import Seat, Slot
+    from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
 __all__ = ["await_holder", "holder_awaited"]
@@ -57,17 +57,14 @@ def await_holder(system: System, name: str, seconds: float | None) -> Ref[Any] |
     deadline = None if seconds is None else system.clock.now() + seconds
     while True:
         left = None if deadline is None else deadline - system.clock.now()
-        with system.lock:  # whoever takes the name holds it, too: either it is seen here, or it sees who waits
-            ref = system.names.get(name)
-            if ref is not None or (left is not None and left <= 0) or system.stopped:
-                return ref
-            wait = _NameWait(here(), name)
-            system.awaited_names.setdefault(name, {})[wait] = None
+        ref, wait = system.await_name(name, lambda: _NameWait(here(), name), is_last=left is not None and left <= 0)
+        if wait is None:
+            return ref
         try:
             wait.hold_for(system, left)
         finally:
             wait.abandon()
-            _wait_no_longer(system, name, wait)
+            system.forget_wait(name, wait)
 
 
 async def holder_awaited(system: System, name: str, seconds: float | None) -> Ref[Any] | None:
@@ -75,25 +72,15 @@ async def holder_awaited(system: System, name: str, seconds: float | None) -> Re
     deadline = None if seconds is None else system.clock.now() + seconds
     while True:
         left = None if deadline is None else deadline - system.clock.now()
-        with system.lock:
-            ref = system.names.get(name)
-            if ref is not None or (left is not None and left <= 0) or system.stopped:
-                return ref
-            wait = AwaitedSlot(None, f"name {name!r}")
-            system.awaited_names.setdefault(name, {})[wait] = None
+        ref, wait = system.await_name(
+            name, lambda: AwaitedSlot(None, f"name {name!r}"), is_last=left is not None and left <= 0
+        )
+        if wait is None:
+            return ref
         timer = None if left is None else system.timers.after(left, wait.resolve, None)
         try:
             await wait.hold()
         finally:
-            _wait_no_longer(system, name, wait)
+            system.forget_wait(name, wait)
             if timer is not None:
                 timer.cancel()
-
-
-def _wait_no_longer(system: System, name: str, wait: Slot) -> None:
-    with system.lock:
-        waiting = system.awaited_names.get(name)
-        if waiting is not None:
-            waiting.pop(wait, None)
-            if not waiting:
-                del system.awaited_names[name]

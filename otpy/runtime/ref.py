@@ -186,7 +186,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         monitor = self.monitor()
         try:
             refuse_circle(station().seat.node, self, "stop")
-            self._tell_to_stop(wanted)
+            self.tell_to_stop(wanted)
             ended = (await monitor.await_down(timeout)).reason
         except TimeoutError:
             raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
@@ -214,13 +214,13 @@ class Ref(PykkaRef[Any], Generic[A]):
         if self.reason is not None:
             return False
         if not block:
-            self._tell_to_stop(wanted)
+            self.tell_to_stop(wanted)
             return True
         seat = here()
         seat.may_block()
         refuse_circle(seat.ref, self, "stop")
         monitor = self.monitor()
-        self._tell_to_stop(wanted)
+        self.tell_to_stop(wanted)
         try:
             ended = monitor.wait(timeout).reason
         except TimeoutError:
@@ -240,7 +240,8 @@ class Ref(PykkaRef[Any], Generic[A]):
             error = NoProcError if isinstance(ended, NoProc) else CallExitError
             raise error(self.path, "stop", ended, limit_above(self))
 
-    def _tell_to_stop(self, reason: Reason) -> None:
+    def tell_to_stop(self, reason: Reason) -> None:
+        """Say that it is to end, and wait for nothing."""
         if self.actor_class.stops_by_signal:
             here().fence()
             death.exit_signal(self, self, reason, is_own=True)

@@ -53,6 +53,7 @@ __all__ = ["LOOP_BLOCKED_AFTER", "MAX_THREADS", "MAX_ZOMBIES", "System", "check_
 A = TypeVar("A")
 P = ParamSpec("P")
 S = TypeVar("S", Awaiting, AwaitedSlot)
+W = TypeVar("W", bound="Slot")
 
 FEW = 100
 """Siblings among whom a free id is looked for one by one."""
@@ -286,6 +287,25 @@ class System(Inspection):
                 ref.name = name
                 if self.awaited_names:
                     self.tell_of_name(name)
+
+    def await_name(self, name: str, wait: Callable[[], W], *, is_last: bool) -> tuple[Ref[Any] | None, W | None]:
+        """Who holds a name, or what is resolved when somebody takes it; neither when this `is_last` look."""
+        with self.lock:  # whoever takes the name holds it, too: either it is seen here, or it sees who waits
+            ref = self.names.get(name)
+            if ref is not None or is_last or self.stopped:
+                return ref, None
+            made = wait()
+            self.awaited_names.setdefault(name, {})[made] = None
+            return None, made
+
+    def forget_wait(self, name: str, wait: Any) -> None:
+        """It waits no longer."""
+        with self.lock:
+            waiting = self.awaited_names.get(name)
+            if waiting is not None:
+                waiting.pop(wait, None)
+                if not waiting:
+                    del self.awaited_names[name]
 
     def tell_of_name(self, name: str) -> None:
         """Wake those who wait for a name that has just been taken; called with the lock held."""

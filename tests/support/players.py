@@ -14,7 +14,7 @@ from support.steps import aplay, play
 if TYPE_CHECKING:
     from otpy.testing.arrivals import Arrivals
 
-__all__ = ["AsyncPlayer", "Keeper", "Log", "Player", "plain"]
+__all__ = ["AsyncPlayer", "Keeper", "Log", "Plan", "Player", "plain"]
 
 
 class Log(otpy.GenServer):
@@ -58,6 +58,17 @@ class Keeper(otpy.GenServer):
         self.is_open = True
         while self.held:
             self.held.pop().reply(None)
+
+
+class Plan(otpy.GenServer):
+    """Says how the next starts go: `+` well, `!` with a failure, `~` ignored; after its end they go well."""
+
+    def init(self, starts: str) -> None:
+        self.starts = list(starts)
+
+    @otpy.call
+    def next_start(self) -> str:
+        return self.starts.pop(0) if self.starts else "+"
 
 
 class Player(otpy.GenServer):

@@ -5,24 +5,29 @@ The truth about links and names is in the parent, where the port stands for the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.reason import Exit
 from otpy.errors import BlockingError, NameTakenError
 from otpy.events.crash import ActorCrashed
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.places.process.line import Say
+from otpy.runtime.mailbox import poke
 from otpy.runtime.seat import Seat, Slot, here
+from otpy.runtime.suspension import set_suspended
 from otpy.runtime.system import System
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
 
     from otpy.events.event import Event
     from otpy.places.process.line import Line
     from otpy.runtime.ref import Ref
 
 __all__ = ["TOLD", "Bonds", "InnerSystem", "brief_seat", "is_told_outside"]
+
+W = TypeVar("W", bound=Slot)
 
 MAX_LETTERS = 1_000
 """Dead letters that one actor's end tells of; it may leave a million."""
@@ -33,8 +38,9 @@ TOLD = (ActorCrashed, DeadLetter, MailboxGrew, UnknownMessage)
 class Bonds:
     """The child's end."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, system: InnerSystem) -> None:
         """Have none."""
+        self.system = system
         self._line = line
         self._cut: dict[int, int] = {}  # of whom exits by a link may still be on their way, though it is cut
         self._letters = 0
@@ -51,6 +57,13 @@ class Bonds:
     def hear(self, frame: list[Any]) -> bool:
         """Whether a message needs no more than this: the parent has unlinked, or an exit by a link comes too late."""
         match frame:
+            case [Say.SUSPEND, _, bool(is_suspended)] if self.system.root is not None:
+                poke(self.system.root, lambda own: set_suspended(own, is_suspended=is_suspended, seconds=None))
+                return True
+            case [Say.NAMED, str(name)]:
+                with self.system.lock:
+                    self.system.tell_of_name(name)
+                return True
             case [Say.UNLINKED, int(number)]:
                 self._cut[number] -= 1
                 if not self._cut[number]:
@@ -69,6 +82,10 @@ class Bonds:
             taken, holder = slot.value
             raise NameTakenError(ref.path, Exit("already_started"), taken, holder)
         ref.name = name
+
+    def await_name(self, name: str, *, is_awaited: bool) -> None:
+        """Have the parent say when somebody takes a name, or no longer."""
+        self._line.say(Say.AWAIT, name, is_awaited)
 
     def tell(self, path: str, event: Event) -> None:
         """Have the port report what has happened to the actor itself."""
@@ -102,6 +119,22 @@ class InnerSystem(System):
             self.bonds.register(ref, name)
         else:
             super().register(ref, name)
+
+    def await_name(self, name: str, wait: Callable[[], W], *, is_last: bool) -> tuple[Ref[Any] | None, W | None]:
+        """As `System.await_name`, for a name of the whole program."""
+        ref = self.names.get(name)  # before the lock, for this asks the parent; one that comes now is told of below
+        if ref is not None:
+            return ref, None
+        found = super().await_name(name, wait, is_last=is_last)
+        if found[1] is not None:
+            self.bonds.await_name(name, is_awaited=True)
+        return found
+
+    def forget_wait(self, name: str, wait: Any) -> None:
+        """As `System.forget_wait`."""
+        super().forget_wait(name, wait)
+        if name not in self.awaited_names:
+            self.bonds.await_name(name, is_awaited=False)
 
 
 def brief_seat() -> Seat:

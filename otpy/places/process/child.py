@@ -158,7 +158,7 @@ class Inside:
     def _make_system(self, path: str, parent: str | None) -> None:
         system = self.system = InnerSystem(path.rpartition("/")[2])
         system.name = path
-        system.bonds = Bonds(self.line)
+        system.bonds = Bonds(self.line, system)
         system.events.attach(partial(system.bonds.tell, path), *TOLD)
         system.names = Names(self)
         self.refs.system = system

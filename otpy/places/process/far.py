@@ -101,8 +101,7 @@ class FarBox(deque["Message"]):
     def append(self, message: Message) -> None:
         """Send a message. Raises UncarriableError, in its sender."""
         line = self._line
-        more = self._ref.more
-        if line is not None and self._ref.reason is None and (more is None or not more.suspended):
+        if line is not None and self._ref.reason is None:
             if message.__class__ is tuple and message[0] in self._casts:  # written out, for the many
                 try:
                     line.send([Say.CAST, self._number, self._casts[message[0]], *message[1:]], may_wait=True)
@@ -112,7 +111,7 @@ class FarBox(deque["Message"]):
                 self._send(line, message)
             return
         with self._lock:
-            if self._line is None or self._ref.reason is not None or self._ref.is_suspended():
+            if self._line is None or self._ref.reason is not None:
                 super().append(message)
                 return
         self.append(message)
@@ -126,6 +125,15 @@ class FarBox(deque["Message"]):
         """Have the actor killed where it is."""
         if self._line is not None:
             self._line.say(Say.KILL, self._number)
+
+    def say_suspended(self, *, is_suspended: bool) -> None:
+        """Have the actor suspended, or resumed, where it is."""
+        if self._line is not None:
+            self._line.say(Say.SUSPEND, self._number, is_suspended)
+
+    def copy(self) -> deque[Message]:  # type: ignore[override]  # no second mailbox, but what waits in this one
+        """What waits here, in order."""
+        return deque(self)
 
     def __len__(self) -> int:
         """How many wait here; of a dead one also those who wait for its answers, for they are to be told."""
@@ -305,7 +313,7 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
         case [Say.ASK, _, int(number), message]:
             put(ref, FarCaller(line, number, ref, (deliver_request, message)))
         case [Say.STOP, _, Reason() as reason]:
-            _stop(ref, reason)
+            ref.tell_to_stop(reason)
         case [Say.EXIT, _, sender, Reason() as reason, bool(_)]:
             exit_signal(ref, sender_of(sender), reason)  # never its own, which does not leave its process
         case [Say.KILL, _]:
@@ -326,10 +334,3 @@ def _checked(words: dict[Any, Any]) -> dict[str, Any]:
     if not all(type(word) is str for word in words):
         raise TypeError(words)
     return words
-
-
-def _stop(ref: Ref[Any], reason: Reason) -> None:
-    if ref.actor_class.stops_by_signal:
-        exit_signal(ref, ref, reason, is_own=True)
-    else:
-        put(ref, (deliver_stop, reason))

@@ -53,6 +53,9 @@ class Say:
     UNLINKED = 32
     REGISTER = 33
     EVENT = 34
+    SUSPEND = 35
+    AWAIT = 36
+    NAMED = 37
 
 
 class Line:

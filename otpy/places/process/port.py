@@ -66,6 +66,12 @@ class Port(Actor):
         if isinstance(child, Child):
             child.wind_up()
 
+    def otpy_suspended(self, *, is_suspended: bool) -> None:
+        """Have it suspended where it is: what it obeys all the same is known there."""
+        box = self.ref.mailbox
+        assert isinstance(box, FarBox)  # noqa: S101 - made with its home
+        box.say_suspended(is_suspended=is_suspended)
+
     def terminate(self, reason: Reason) -> None:
         """Nothing to do here: `terminate` runs inside."""
 

@@ -16,7 +16,7 @@ from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.far import nobody, receive
 from otpy.places.process.line import Line, Say
 from otpy.places.process.refs import Refs
-from otpy.places.process.ties import hear_tie
+from otpy.places.process.ties import forget_names, hear_tie
 from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
 
@@ -65,6 +65,8 @@ class Child:
         self.told: Reason | None = None
         self.report: dict[str, object] | None = None
         """What it has told of its crash."""
+        self.awaited: dict[str, Any] = {}
+        """The names for which it waits."""
         self.failed: tuple[int, Reason | None] | None = None
         self.is_over = False
         self._lock = threading.Lock()
@@ -112,6 +114,7 @@ class Child:
         with self._lock:
             self._is_doomed = True
             is_known = self._send(signal.SIGKILL)
+        forget_names(self)
         if self._winds_up or not is_known:  # it may have ended, and what it has started not
             self.ports.helm.ask(b"K", self.number)
 

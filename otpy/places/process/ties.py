@@ -10,12 +10,13 @@ from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.places.process.line import Say
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import add_link, drop_link
+from otpy.runtime.mailbox import poke
 
 if TYPE_CHECKING:
     from otpy.places.process.process import Child
     from otpy.runtime.ref import Ref
 
-__all__ = ["hear_tie"]
+__all__ = ["forget_names", "hear_tie"]
 
 MAX_TEXT = 2_000
 """Characters of a text that a child may have reported; its own runtime cuts them before."""
@@ -42,6 +43,8 @@ def hear_tie(child: Child, frame: list[Any]) -> bool:
             child.line.say(Say.REPLY, number, ref.system.names.get(name))
         case [Say.REGISTER, int(number), str(name)]:
             child.line.say(Say.REPLY, number, _register(ref, name))
+        case [Say.AWAIT, str(name), bool(is_awaited)]:
+            _await_name(child, name, is_awaited=is_awaited)
         case [Say.EVENT, str(kind), dict(facts)]:
             _report(child, kind, facts)
         case _:
@@ -53,6 +56,41 @@ def _peer(child: Child, number: int) -> Ref[Any]:
     """Of whom it speaks; 0 is its parent."""
     parent: Ref[Any] | None = child.ref.parent
     return child.refs.own_ref(number) if number or parent is None else parent
+
+
+def _await_name(child: Child, name: str, *, is_awaited: bool) -> None:
+    """Tell the child when somebody takes a name; or no longer."""
+    system = child.ref.system
+    wait = child.awaited.pop(name, None)
+    if wait is not None:
+        system.forget_wait(name, wait)
+    if not is_awaited:
+        return
+    made: Any = _NameWait(child, name)  # Any: it stands where slots do
+    wait = child.awaited[name] = made
+    if system.await_name(name, lambda: made, is_last=False)[1] is None:
+        wait.resolve(None)
+    if child.ref.reason is not None:  # put, then looked; a death sets its reason, then forgets
+        forget_names(child)
+
+
+def forget_names(child: Child) -> None:
+    """It has ended, and waits for nothing."""
+    for name, wait in list(child.awaited.items()):
+        child.awaited.pop(name, None)
+        child.ref.system.forget_wait(name, wait)
+
+
+class _NameWait:
+    """A child that waits for a name."""
+
+    def __init__(self, child: Child, name: str) -> None:
+        self._child = child
+        self._name = name
+
+    def resolve(self, _: object) -> None:
+        """Somebody has taken it; called with the system's lock held, under which nothing can be sent."""
+        poke(self._child.ref, lambda _: self._child.line.say(Say.NAMED, self._name))
 
 
 def _register(ref: Ref[Any], name: str) -> object:
