@@ -54,9 +54,10 @@ class Group:
 class Helper:
     """Serves one system until that hangs up."""
 
-    def __init__(self, control: socket.socket, wake_fd: int) -> None:
+    def __init__(self, control: socket.socket, wake_fd: int, told_fd: int) -> None:
         self._control = control
         self._wake_fd = wake_fd
+        self._told_fd = told_fd
         self._groups: dict[int, Group] = {}  # by process id
         self._by_fd: dict[int, Group] = {}
         self._poll = select.poll()
@@ -135,7 +136,8 @@ class Helper:
                 os._exit(1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._control.close()
-            for fd in (signal.set_wakeup_fd(-1), self._wake_fd, *self._by_fd):
+            signal.set_wakeup_fd(-1)  # may be done: since 3.12 asyncio does it in each forked child
+            for fd in (self._told_fd, self._wake_fd, *self._by_fd):
                 os.close(fd)
             os.dup2(output, 1)
             os.dup2(output, 2)
@@ -228,12 +230,12 @@ def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _wake_on_ends() -> int:
-    """A descriptor that can be read when a child has ended."""
+def _wake_on_ends() -> tuple[int, int]:
+    """A descriptor that can be read when a child has ended, and the one that is then written to."""
     wake, told = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    return wake
+    return wake, told
 
 
 def main() -> None:
@@ -245,10 +247,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     control = socket.socket(fileno=int(sys.argv[1]))
     os.set_inheritable(control.fileno(), False)  # noqa: FBT003 - it takes no keyword
-    wake = _wake_on_ends()
+    wake, told = _wake_on_ends()
     gc.collect()
     gc.freeze()  # children share these pages
-    Helper(control, wake).run()
+    Helper(control, wake, told).run()
 
 
 if __name__ == "__main__":
