@@ -10,7 +10,7 @@ from otpy.core.spec import DEFAULT, ChildSpec
 from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.suggest import nearest
 from otpy.errors import SpecError, UnknownOptionError
-from otpy.runtime.spawn import actor_class
+from otpy.runtime.spawn import actor_class, check_process_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,7 +78,10 @@ def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") 
     start = checked.start
     if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
         # As `check_entry`, for the many.
-        return Entry(checked, start) if checked.options is DEFAULT else entry_for(checked, start)
+        if checked.options is DEFAULT:
+            return Entry(checked, start)
+        check_process_options(f"{path}/{checked.id}", start, checked)
+        return entry_for(checked, start)
     return check_entry(path, checked, {}, below=True)
 
 
@@ -105,6 +108,7 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
     """A checked spec as an entry: its class is an actor's, its name is free. Arguments as for `check_children`."""
     where = f"{path}/{spec.id}"
     cls = actor_class(where, spec.start, spec.options.place, spec.options.loop)
+    check_process_options(where, cls, spec)
     if spec.name is not None:
         other = names.setdefault(spec.name, where)
         if other is not where:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import WORKER_SHUTDOWN
-from otpy.actors.flow import Flow, Flowing, Wait
+from otpy.actors.flow import Flow, Wait
+from otpy.actors.stuck import Moving
 from otpy.core.reason import Killed, Normal, Reason, Shutdown
 from otpy.events.supervision import ChildUnstopped
 from otpy.runtime.death import exit_signal, kill, shut_idle
@@ -25,7 +26,7 @@ WIND_UP, SHARE = 1.0, 0.2
 this share of the time."""
 
 
-class Stopping(Flowing):
+class Stopping(Moving):
     """The half of a supervisor that stops children."""
 
     _me: Ref[Any]
@@ -62,6 +63,8 @@ class Stopping(Flowing):
                 self._check_end(entry, ref)
             if ref.more is not None:
                 yield from self.await_orphans(ref)
+            if ref in self.system.undead:
+                yield from self.move_if_stuck(entry, ref)
 
     def _has_ended(self, ref: Ref[Any], seconds: float, wait: Wait) -> bool:
         """Tell a child to end; whether it has at once. Otherwise it stays among those waited for."""

@@ -36,6 +36,7 @@ __all__ = [
     "INFINITY",
     "ChildSpec",
     "Name",
+    "OnStuck",
     "Options",
     "Overflow",
     "Place",
@@ -55,6 +56,7 @@ BRUTAL_KILL: Final = "brutal_kill"
 
 Shutdown = float | Literal["brutal_kill"]
 Place = Literal["pool", "thread", "loop", "process"]
+OnStuck = Literal["process"]
 Overflow = Literal["drop_new", "drop_old", "raise"]
 
 
@@ -94,6 +96,8 @@ class OptionWords(TypedDict, total=False):
     overflow: Overflow
     backoff: Backoff | None
     limit: Limit | None
+    on_stuck: OnStuck | None
+    silence: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +124,10 @@ class Options:
     """Pauses before its restarts; None, OTP's way, starts it again at once."""
     limit: Limit | None = None
     """A restart limit of its own; None means that its restarts count for its supervisor's."""
+    on_stuck: OnStuck | None = None
+    """`process`: when it was killed and its code still runs, it is started in a process from then on; None: never."""
+    silence: float | None = None
+    """Seconds without a sign of life after which its process is killed; None means that it is only reported."""
 
     def where(self, own: str) -> str:
         """Where it runs, as text; `own` is the place of its class."""

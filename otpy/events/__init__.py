@@ -11,6 +11,7 @@ from otpy.events.processes import ProcessAnswers, ProcessSilent
 from otpy.events.resilience import BreakerChanged
 from otpy.events.supervision import (
     ChildGivenUp,
+    ChildMoved,
     ChildStarted,
     ChildStartFailed,
     ChildTerminated,
@@ -24,6 +25,7 @@ __all__ = [
     "ActorCrashed",
     "BreakerChanged",
     "ChildGivenUp",
+    "ChildMoved",
     "ChildStartFailed",
     "ChildStarted",
     "ChildTerminated",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exit
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Adapter = Callable[[Callable[..., Any]], type[Actor] | None]
 
-__all__ = ["ADAPTERS", "actor_class", "new_ref", "start_arguments"]
+__all__ = ["ADAPTERS", "actor_class", "check_process_options", "new_ref", "start_arguments"]
 
 ADAPTERS: list[Adapter] = []
 """Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
@@ -54,6 +55,32 @@ def _check_concurrency(path: str, cls: type[Actor]) -> None:
     if limit > 1 and cls.otpy_async is None:
         mend = "without a coroutine function it handles one message at a time; leave it out"
         raise SpecError(path, f"{cls.__name__}.max_concurrency={limit}: {mend}")
+
+
+def check_process_options(path: str, cls: type[Actor], spec: ChildSpec) -> None:
+    """Refuse options that have a meaning in a process alone, where it will never run in one. Raises SpecError."""
+    options = spec.options
+    is_process = (options.place or cls.place) == "process"
+    if options.silence is not None and not is_process and options.on_stuck is None:
+        raise SpecError(path, f"silence={options.silence!r} is for a child with place='process'; leave it out")
+    if options.on_stuck is None:
+        return
+    if is_process:
+        raise SpecError(
+            path, "on_stuck='process' with place='process': it runs in one, which a kill ends; leave it out"
+        )
+    if cls.is_supervisor:
+        raise SpecError(path, "on_stuck is for workers: the code of a supervisor does not get stuck")
+    if not _is_importable(spec.start):
+        what = getattr(spec.start, "__qualname__", safe_repr(spec.start))
+        raise SpecError(path, f"on_stuck='process', but {what} cannot be imported there; define it in a module")
+
+
+def _is_importable(start: Any) -> bool:  # Any: whatever a spec starts
+    found: Any = sys.modules.get(getattr(start, "__module__", None) or "")
+    for part in str(getattr(start, "__qualname__", "<none>")).split("."):
+        found = getattr(found, part, None)
+    return found is start
 
 
 def _class_for(path: str, start: Callable[..., Any]) -> type[Actor]:

@@ -31,7 +31,7 @@ from otpy.runtime.portrait import name_ref
 from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
-from otpy.runtime.spawn import actor_class, new_ref, start_arguments
+from otpy.runtime.spawn import actor_class, check_process_options, new_ref, start_arguments
 from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
@@ -230,6 +230,7 @@ class System(Inspection):
         above = self.name if parent is None else parent.path
         check_spec(above, spec)
         cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place, spec.options.loop)
+        check_process_options(f"{above}/{spec.id}", cls, spec)
         siblings = self.tops if parent is None else parent.extras().spawned
         with self.lock:
             ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))

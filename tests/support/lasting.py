@@ -6,12 +6,16 @@ import ctypes
 import os
 import signal
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
 import otpy
 
-__all__ = ["Holding", "Lasting"]
+__all__ = ["FREE", "Holding", "Lasting", "LoopSticky", "Sticky"]
+
+FREE = threading.Event()
+"""Ends all `Sticky.stick`s of this process."""
 
 
 class Lasting(otpy.GenServer):
@@ -88,3 +92,44 @@ class Holding(otpy.GenServer):
         assert caller is not None
         caller.reply(None)
         ctypes.PyDLL(None).usleep(milliseconds * 1_000)
+
+
+class Sticky(otpy.GenServer):
+    """Gets stuck in its code, outside of otpy."""
+
+    @otpy.call
+    def pid(self) -> int:
+        return os.getpid()
+
+    @otpy.call
+    def stick(self) -> None:
+        """Answer, then wait where nobody can end it."""
+        self._answer()
+        FREE.wait()
+
+    @otpy.call
+    def nap(self) -> None:
+        """Answer, then wait in otpy, which ends that when the actor is killed."""
+        self._answer()
+        otpy.sleep(1e6)
+
+    def _answer(self) -> None:
+        caller = self.caller
+        assert caller is not None
+        caller.reply(None)
+
+
+class LoopSticky(otpy.GenServer):
+    """Blocks its event loop, where a cancellation does not reach it."""
+
+    @otpy.call
+    async def pid(self) -> int:
+        return os.getpid()
+
+    @otpy.call
+    async def stick(self) -> None:
+        """Answer, then wait where nobody can end it."""
+        caller = self.caller
+        assert caller is not None
+        caller.reply(None)
+        FREE.wait()

@@ -139,6 +139,7 @@ class Shop(otpy.Supervisor):
             otpy.child(Raw).opts(
                 backoff=otpy.Backoff(first=0.5, most=30.0), limit=otpy.Limit(5, 60.0, then="escalate")
             ),
+            otpy.child(Raw).opts(id="stuck", on_stuck="process", silence=30.0),
             otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
         ]
 

@@ -44,8 +44,11 @@ class Port(Actor):
         ref = self.ref
         surroundings = _surroundings(self.inside, args)
         home = (_module(self.inside, args), surroundings)
+        box = ref.mailbox
+        assert isinstance(box, FarBox)  # noqa: S101 - made before it
+        assert box.options is not None  # noqa: S101 - made with them
         try:
-            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, None)
+            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, box.options.silence)
         except (OSError, RuntimeError) as error:
             return Fail(NoConnection(f"no process could be started: {exception_line(error)}"))
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
@@ -53,9 +56,6 @@ class Port(Actor):
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, surroundings)
-        box = ref.mailbox
-        assert isinstance(box, FarBox)  # noqa: S101 - made before it
-        assert box.options is not None  # noqa: S101 - made with them
         child.line.say(Say.START, self.inside, list(args), kwargs, _terms(box.options))
         box.open(child.line)
         return PENDING
