@@ -314,9 +314,6 @@ class Actor(PykkaActor):
     def otpy_wind_up(self) -> None:
         """Its `shutdown` time is nearly over; called on any thread, of those whose class says that it is told."""
 
-    def otpy_suspended(self, *, is_suspended: bool) -> None:
-        """Somebody has suspended or resumed it; for one whose code runs elsewhere."""
-
     def redact(self, name: str, value: Any) -> object:  # noqa: ARG002 - for those who override it
         """Override to hide secrets in what otpy shows of this actor: its state, and its last message in a crash report.
 

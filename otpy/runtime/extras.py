@@ -135,6 +135,11 @@ class Extras:
         return self._timers
 
     @property
+    def timer_count(self) -> int:
+        """How many those are; looked at without making the table."""
+        return len(self._timers or ())
+
+    @property
     def watches(self) -> set[Monitor]:
         """The monitors it holds on others."""
         if self._watches is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.ref import Ref
 
-__all__ = ["GONE", "LATE", "ask_in_turn", "mailbox_of", "state_of"]
+__all__ = ["GONE", "LATE", "ask_in_turn", "lines_of", "mailbox_of", "state_of"]
 
 LATE = object()
 """The actor was in a message all the time."""
@@ -69,7 +69,7 @@ class _End(Monitor):
 
 def state_of(ref: Ref[Any], status: str, timeout: float) -> StateRecord:
     """An actor's public attributes, or what keeps it from telling them."""
-    told = _portrait(ref) if here().ref is ref else ask_in_turn(ref, _portrait, timeout)
+    told = lines_of(ref) if here().ref is ref else ask_in_turn(ref, lines_of, timeout)
     if isinstance(told, tuple):
         return StateRecord(path=ref.path, status=status, state=told)
     if told is GONE:
@@ -78,7 +78,7 @@ def state_of(ref: Ref[Any], status: str, timeout: float) -> StateRecord:
     return StateRecord(path=ref.path, status=status, problem=visible(doing(ref.system, ref), 1_000), stack=stack)
 
 
-def _portrait(ref: Ref[Any]) -> tuple[str, ...]:
+def lines_of(ref: Ref[Any]) -> tuple[str, ...]:
     """The lines of a portrait; what a user's `redact` raises must not end the actor, for it was only looked at."""
     try:
         return tuple([f"{name} = {text}" for name, text in portrait(ref)])

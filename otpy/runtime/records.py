@@ -15,11 +15,12 @@ from otpy.runtime.message import describe
 from otpy.runtime.stacks import seat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from otpy.core.reason import Reason
     from otpy.core.spec import ChildSpec
     from otpy.runtime.actor import Actor
+    from otpy.runtime.beyond import Seen
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -81,13 +82,16 @@ class Child(NamedTuple):
     """Its supervisor's entry; None for what no supervisor started."""
 
 
-def records_below(system: System, ref: Ref[Any], limit: int) -> Iterator[ActorRecord]:
-    """An actor and all below it, in start order; at most `limit` children of each."""
+def records_below(system: System, ref: Ref[Any], limit: int, beyond: Mapping[Ref[Any], Seen]) -> Iterator[ActorRecord]:
+    """An actor and all below it, in start order; at most `limit` children of each. `beyond`: what runs elsewhere."""
     stack = [Child(ref.path, str(ref.id), ref, None)]
     while stack:
         child = stack.pop()
-        yield child_record(system, child)
-        if child.ref is not None:
+        seen = None if child.ref is None else beyond.get(child.ref)
+        yield child_record(system, child, seen)
+        if seen is not None:
+            yield from seen.below
+        elif child.ref is not None:
             stack.extend(reversed(list(islice(children_of(child.ref), limit))))
 
 
@@ -102,10 +106,11 @@ def children_of(ref: Ref[Any]) -> Iterator[Child]:
             yield Child(f"{path}/{child.id}", str(child.id), child, None)
 
 
-def child_record(system: System, child: Child) -> ActorRecord:
-    """One child, with a process or without."""
+def child_record(system: System, child: Child, seen: Seen | None = None) -> ActorRecord:
+    """One child, with a process or without; `seen`: what was seen of one that runs elsewhere."""
     if child.ref is not None:
-        return record_of(system, child.ref, child.entry)
+        record = record_of(system, child.ref, child.entry)
+        return record if seen is None else seen.merge(record)
     assert child.entry is not None  # noqa: S101 - nobody else keeps one without a process
     return _stopped_record(child.path, child.id, child.entry, system.clock.now())
 
@@ -145,6 +150,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         trouble=getattr(ref.waiting, "trouble", None),
         handlers=len(crew.nodes) if crew is not None else 0,
         max_concurrency=ref.actor_class.max_concurrency,
+        timers=0 if more is None else more.timer_count,
     )
 
 

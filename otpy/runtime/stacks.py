@@ -64,7 +64,9 @@ def stack_of(seat: Seat) -> str | None:
         return None
     summary = traceback.StackSummary.extract((frame, frame.f_lineno) for frame in frames)
     entries = [entry for entry in summary if not entry.filename.endswith("/threading.py")]
-    places = [place for place, entry in enumerate(entries) if not is_own(entry.filename)]
+    own = next((place for place, entry in enumerate(entries) if is_own(entry.filename)), -1)
+    # What is above otpy's own frames is how the program, or its process, came to run them.
+    places = [place for place, entry in enumerate(entries) if place > own and not is_own(entry.filename)]
     inner = entries[places[0] : places[-1] + 1] if places else entries[-1:]
     return "".join(traceback.format_list(inner))
 

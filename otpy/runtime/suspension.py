@@ -30,7 +30,6 @@ def set_suspended(ref: Ref[Any], *, is_suspended: bool, seconds: float | None) -
     more.suspended = is_suspended
     if is_suspended and seconds is not None:
         more.resumer = _Resumer(ref).start(seconds)
-    ref.actor.otpy_suspended(is_suspended=is_suspended)
     if is_suspended:
         poke(ref, heed)  # suspended, then looked; who gives an order puts it, then looks whether it is suspended
 
@@ -51,7 +50,6 @@ class _Resumer:
         more = ref.extras()
         if more.resumer is self._timer:
             more.suspended, more.resumer = False, None
-            ref.actor.otpy_suspended(is_suspended=False)
 
 
 def heed(ref: Ref[Any]) -> object:

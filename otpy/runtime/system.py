@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from otpy.core.clock import Clock
     from otpy.core.masking import Show
     from otpy.runtime.actor import Actor
+    from otpy.runtime.beyond import Beyond
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat, Slot
@@ -109,6 +110,7 @@ class System(Inspection):
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
         self.allowance = Allowance()  # of detailed crash reports
+        self.redact = redact
         self.show = veil(*(() if redact is None else (redact,)), name_ref)
         self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
@@ -119,6 +121,7 @@ class System(Inspection):
         self.pool = pool or Pool(max_threads=max_threads)
         self.places = PLACES
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
+        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
@@ -315,9 +318,9 @@ class System(Inspection):
 
     def find(self, path: str) -> Ref[Any] | None:
         """The living actor at a path such as `shop/feed/17`."""
-        first, *rest = path.split("/")
-        if first != self.name:
+        if path != self.name and not path.startswith(f"{self.name}/"):  # that of a process child's system has a `/`
             return None
+        rest = path[len(self.name) + 1 :].split("/") if path != self.name else []
         ref = self.root
         if ref is None or (rest and self.child_of(ref, rest[0]) is None):
             ref = self.tops.get(rest.pop(0)) if rest else None

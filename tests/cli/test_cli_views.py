@@ -210,6 +210,7 @@ def test_all_that_is_known_of_an_actor() -> None:
         "links        shop",
         "monitors     1",
         "resources    file, lock",
+        "timers       0",
     ]
 
 

@@ -221,6 +221,11 @@ class Far(otpy.GenServer):
             return type(error).__name__
         return "sent"
 
+    @otpy.cast
+    def wait_for(self, near: Any) -> None:
+        """Be in this message until somebody tells the other one to go on."""
+        near.within(None).call(Near.wait)
+
     @otpy.call
     def watch_near(self) -> None:
         self.monitor(self.near)

@@ -8,9 +8,10 @@ import threading
 from typing import Any
 
 import otpy
+from otpy.core.masking import HIDDEN
 from support.far import Near, stuck
 
-__all__ = ["Branch", "Leaf", "Shared", "Slow", "Stuck", "Waiter", "greet_later"]
+__all__ = ["Branch", "Leaf", "Secretive", "Shared", "Slow", "Stuck", "Waiter", "greet_later"]
 
 
 class Leaf(otpy.GenServer):
@@ -120,12 +121,27 @@ class Slow(otpy.GenServer):
         self.log.append(value)
 
     @otpy.call
+    def keep(self, value: Any) -> None:
+        self.log.append(value)
+
+    @otpy.call
     def read(self) -> list[Any]:
         return list(self.log)
 
     def terminate(self, reason: otpy.Reason) -> None:
         if self.near is not None:
             self.near.cast(Near.note, self.log)
+
+
+class Secretive(otpy.GenServer):
+    """Hides what it holds."""
+
+    def init(self, word: str) -> None:
+        self.word = word
+        self.size = len(word)
+
+    def redact(self, name: str, value: Any) -> object:
+        return "no size" if name == "size" else value if name != "word" else HIDDEN
 
 
 async def greet_later(near: Any) -> None:

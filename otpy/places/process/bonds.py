@@ -12,9 +12,7 @@ from otpy.errors import BlockingError, NameTakenError
 from otpy.events.crash import ActorCrashed
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.places.process.line import Say
-from otpy.runtime.mailbox import poke
 from otpy.runtime.seat import Seat, Slot, here
-from otpy.runtime.suspension import set_suspended
 from otpy.runtime.system import System
 
 if TYPE_CHECKING:
@@ -57,9 +55,6 @@ class Bonds:
     def hear(self, frame: list[Any]) -> bool:
         """Whether a message needs no more than this: the parent has unlinked, or an exit by a link comes too late."""
         match frame:
-            case [Say.SUSPEND, _, bool(is_suspended)] if self.system.root is not None:
-                poke(self.system.root, lambda own: set_suspended(own, is_suspended=is_suspended, seconds=None))
-                return True
             case [Say.NAMED, str(name)]:
                 with self.system.lock:
                     self.system.tell_of_name(name)

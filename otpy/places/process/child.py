@@ -21,10 +21,12 @@ import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
 import otpy.actors.function
 import otpy.actors.supervisor  # noqa: F401 - what children's modules import is here before the fork
+from otpy.core.masking import HIDDEN, veil
 from otpy.core.reason import Crashed, Normal, Reason
 from otpy.core.spec import ChildSpec, Options
 from otpy.core.text import exception_line
 from otpy.errors import IgnoredError, StartError, UncarriableError
+from otpy.places.process.answers import answer
 from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
 from otpy.places.process.bounded import InnerBox
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
@@ -37,6 +39,7 @@ from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.mailbox import put
+from otpy.runtime.portrait import name_ref
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Slot
 from otpy.runtime.spawn import new_ref
@@ -129,7 +132,7 @@ class Inside:
         else:
             logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
 
-    def _hear(self, frame: list[Any]) -> None:
+    def _hear(self, frame: list[Any]) -> None:  # noqa: C901 - one a kind of message
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
@@ -139,6 +142,8 @@ class Inside:
                 self.line.say(Say.PONG)
             case [Say.GONE, number, Reason() as reason]:
                 self.refs.gone(number, reason)
+            case [Say.LOOK, number, what, args]:
+                answer(self.line, self.system, number, what, args)
             case [Say.PRELOAD, module, facts]:
                 _prepare(*facts)
                 with suppress(Exception):  # whoever needs it will hear of it
@@ -173,6 +178,9 @@ class Inside:
         root = system.root = new_ref(system, cls, spec, ident, self.parent)
         if self.parent is None:
             system.tops[ident] = root
+        if terms["redact"] is not None:
+            redact = _hide_all if terms["redact"] is True else terms["redact"]
+            system.show = veil(redact, name_ref)
         if terms["max_queue"] is not None:
             root.mailbox = InnerBox(root, terms["max_queue"], terms["overflow"], self)
         if is_async:
@@ -201,6 +209,11 @@ class Inside:
 
     def _known(self, value: object) -> object:
         return self.refs.known(value)
+
+
+def _hide_all(name: str, value: object) -> object:  # noqa: ARG001 - as `redact`
+    """In the place of a `redact` that could not be carried here."""
+    return HIDDEN
 
 
 def _not_loaded(failure: Exception) -> tuple[str, str, dict[str, object]]:

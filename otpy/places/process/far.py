@@ -126,11 +126,6 @@ class FarBox(deque["Message"]):
         if self._line is not None:
             self._line.say(Say.KILL, self._number)
 
-    def say_suspended(self, *, is_suspended: bool) -> None:
-        """Have the actor suspended, or resumed, where it is."""
-        if self._line is not None:
-            self._line.say(Say.SUSPEND, self._number, is_suspended)
-
     def copy(self) -> deque[Message]:  # type: ignore[override]  # no second mailbox, but what waits in this one
         """What waits here, in order."""
         return deque(self)

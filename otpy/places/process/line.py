@@ -6,13 +6,12 @@ import itertools
 import socket
 import threading
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.places.process.codec import Encoder
-    from otpy.runtime.seat import Slot
 
 __all__ = ["Line", "Say"]
 
@@ -48,14 +47,28 @@ class Say:
     DEPTH = 19
     PING = 20
     PONG = 21
+    LOOK = 22
     LINK = 30
     UNLINK = 31
     UNLINKED = 32
     REGISTER = 33
     EVENT = 34
-    SUSPEND = 35
     AWAIT = 36
     NAMED = 37
+
+
+class Waiter(Protocol):
+    """Who waits for an answer."""
+
+    @property
+    def claim(self) -> list[bool]:
+        """Empty once it no longer waits."""
+
+    def resolve(self, value: object) -> object:
+        """The answer."""
+
+    def break_off(self, error: BaseException) -> object:
+        """What came in its place."""
 
 
 class Line:
@@ -76,7 +89,7 @@ class Line:
         """
         self.socket = sock
         self.encoder = encoder
-        self.waiting: dict[int, Slot] = {}  # who waits for which answer
+        self.waiting: dict[int, Waiter] = {}  # who waits for which answer
         self.numbers = itertools.count(1)
         self.is_parent = on_full is not None
         self.on_wait: Callable[[], object] = _nothing
@@ -147,7 +160,7 @@ class Line:
             if not self._backlog and when_done is not None:
                 when_done()
 
-    def expect(self, slot: Slot) -> int:
+    def expect(self, slot: Waiter) -> int:
         """Note who waits for an answer; returns its number."""
         number = next(self.numbers)
         self.waiting[number] = slot

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from otpy.core.decision import Fail, Ignore
 from otpy.core.reason import Exited, NoConnection, Reason
 from otpy.core.text import exception_line
-from otpy.errors import SpecError
+from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.far import FarBox, FarHome, stand_in
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
 from otpy.places.process.process import Child
+from otpy.places.process.view import View
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started
 from otpy.runtime.death import end
@@ -56,7 +57,9 @@ class Port(Actor):
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, surroundings)
-        child.line.say(Say.START, self.inside, list(args), kwargs, _terms(box.options))
+        ref.system.beyonds[ref] = View(child)
+        terms = _terms(box.options) | {"redact": _carried(child, ref.system.redact)}
+        child.line.say(Say.START, self.inside, list(args), kwargs, terms)
         box.open(child.line)
         return PENDING
 
@@ -65,12 +68,6 @@ class Port(Actor):
         child = self.ref.waiting
         if isinstance(child, Child):
             child.wind_up()
-
-    def otpy_suspended(self, *, is_suspended: bool) -> None:
-        """Have it suspended where it is: what it obeys all the same is known there."""
-        box = self.ref.mailbox
-        assert isinstance(box, FarBox)  # noqa: S101 - made with its home
-        box.say_suspended(is_suspended=is_suspended)
 
     def terminate(self, reason: Reason) -> None:
         """Nothing to do here: `terminate` runs inside."""
@@ -85,8 +82,6 @@ class Port(Actor):
         """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
         match kind:
             case 0:
-                # What `otpy info --state` shows of it, until it can see through to the inside.
-                self.elsewhere = "its state is in a process of its own, and is not shown from here yet"
                 started(own, None)
             case 1:
                 conclude(own, Ignore())
@@ -107,6 +102,15 @@ class Port(Actor):
 def _terms(options: Options) -> dict[str, object]:
     """What a child must know of its own spec."""
     return {"max_queue": options.max_queue, "overflow": options.overflow}
+
+
+def _carried(child: Child, redact: object) -> object:
+    """The system's `redact` as the child gets it; True hides all, when it cannot be carried."""
+    try:
+        child.line.encoder.encode(redact)
+    except UncarriableError:
+        return True
+    return redact
 
 
 def _module(cls: type[Actor], args: tuple[Any, ...]) -> str:

@@ -281,6 +281,7 @@ class Child:
         self.line.socket.close()
         if self.ref is None:
             return
+        self.ref.system.beyonds.pop(self.ref, None)
         reason = self.ref.reason or self.told or self._reason_of(os.waitstatus_to_exitcode(status))
         self.refs.lose_all(reason)
         if self.ref.reason is not None:

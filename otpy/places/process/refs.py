@@ -86,6 +86,11 @@ class FarRef(Ref[Any]):
             box.say_kill()
         return self.reason is None
 
+    def __repr__(self) -> str:
+        return f"<Ref {self._path} #{self.wire}>"
+
+    __str__ = __repr__
+
 
 class _Ghost(Ref[Any]):
     """An actor of which the other side speaks, and which ended so long ago that nobody else here has its ref."""
