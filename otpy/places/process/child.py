@@ -30,6 +30,7 @@ from otpy.places.process.answers import answer
 from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
 from otpy.places.process.bounded import InnerBox
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
+from otpy.places.process.copies import mind_copies
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
 from otpy.places.process.inner import MainHome
 from otpy.places.process.line import Line, Say
@@ -260,6 +261,7 @@ def main(line: int) -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a pipe now, opened as text
     gc.enable()
     inside = Inside(sock)
+    mind_copies(inside)
     inside.read_until_started()
     inside.home.serve()
     inside.system.stop(timeout=LEAVE)
