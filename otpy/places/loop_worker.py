@@ -128,7 +128,18 @@ class LoopWorker(TaskSeat):
     All but `interrupt` runs on the loop's thread.
     """
 
-    __slots__ = ("_is_new", "_parking", "_told", "_work", "home", "is_lent", "is_suspended", "stepper", "task")
+    __slots__ = (
+        "_is_new",
+        "_parking",
+        "_told",
+        "_told_of",
+        "_work",
+        "home",
+        "is_lent",
+        "is_suspended",
+        "stepper",
+        "task",
+    )
 
     target = None
     word = "await"
@@ -143,6 +154,7 @@ class LoopWorker(TaskSeat):
         self._is_new = True
         self.stepper = _stepper(home.batch)
         self._told: Reason | None = None
+        self._told_of = 0  # the number of the actor whom that concerns: a reason goes from one to the next by links
         self.is_lent = False
         self._parking = _Parking(loop=home.loop)
         self._work = self._run()
@@ -343,6 +355,7 @@ class LoopWorker(TaskSeat):
     def know(self, order: Reason | None) -> None:
         """Its handler acts on this order already, and is not to be cancelled for it."""
         self._told = order
+        self._told_of = 0 if self.ref is None else self.ref.number
 
     def _heed(self) -> None:
         """Cancel the handler once for each order to die."""
@@ -350,8 +363,8 @@ class LoopWorker(TaskSeat):
         if ref is None or not self.is_suspended:
             return
         order = ref.reason or (ref.more.pending if ref.more is not None else None)
-        if order is not None and order is not self._told:
-            self._told = order
+        if order is not None and (order is not self._told or ref.number != self._told_of):
+            self._told, self._told_of = order, ref.number
             self.waiting = False
             self.task.cancel()
 

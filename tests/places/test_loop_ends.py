@@ -47,6 +47,19 @@ def test_a_kill_cancels_a_suspended_handler(system: otpy.System) -> None:
     assert system.zombies() == []
 
 
+def test_the_reason_of_one_end_ends_the_next_actor_too(system: otpy.System) -> None:
+    """As links pass it on: the very same reason, on the worker that has just seen the other end."""
+    gate = Gate()
+    first, second = system.start(AsyncDoer), system.start(AsyncDoer)
+    first.cast(Doer.run, lambda self: self.ref.exit(BOOM))
+    system.wait_idle()
+    second.cast(Doer.run, hold, gate)
+    gate.reached()
+    monitor = second.monitor()
+    second.exit(BOOM)
+    assert monitor.wait().reason == BOOM
+
+
 @pytest.mark.parametrize("form", ["asyncio", "otpy", "call"])
 def test_an_exit_signal_cancels_whatever_is_awaited(system: otpy.System, form: str) -> None:
     gate = Gate()
