@@ -199,32 +199,33 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
         box = ref.mailbox
         if box is None:
             box = open_mailbox(ref)
-        box.append(caller)
-        tok = ref.tok
-        if tok:
-            try:
-                tok.pop()
-                home = ref.home
-                home.queue.append(ref)
-                if home.free:
-                    home.engage()
-            except IndexError:
-                pass
-            except BaseException:
-                system.pool.hurt.append(ref)
-                raise
-        elif ref.reason is not None:
-            bury(ref)
-        if pool is not None:
-            pool.pass_on(seat, caller)
-        elif me is not None:
-            me.system.pool.notice_idle()  # the thread of one actor: it rests now
-        if timeout is None:
-            answered = lock.acquire()
-        elif timer is not None:
-            answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
-        else:
-            answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003, FURB136 - quicker so
+        answered = box.append(caller)  # type: ignore[func-returns-value]  # of a process child, when it has come already
+        if not answered:
+            tok = ref.tok
+            if tok:
+                try:
+                    tok.pop()
+                    home = ref.home
+                    home.queue.append(ref)
+                    if home.free:
+                        home.engage()
+                except IndexError:
+                    pass
+                except BaseException:
+                    system.pool.hurt.append(ref)
+                    raise
+            elif ref.reason is not None:
+                bury(ref)
+            if pool is not None:
+                pool.pass_on(seat, caller)
+            elif me is not None:
+                me.system.pool.notice_idle()  # the thread of one actor: it rests now
+            if timeout is None:
+                answered = lock.acquire()
+            elif timer is not None:
+                answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
+            else:
+                answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003, FURB136 - quicker so
     except BaseException:
         _withdraw(me, caller)
         raise

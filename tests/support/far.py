@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -210,6 +211,15 @@ class Far(otpy.GenServer):
         self.near.tell(("told", value))
 
     @otpy.call
+    def tell_near_later(self, value: Any) -> None:
+        self.send_after(0.02, ("for near", value))
+
+    @otpy.call
+    def signal_parent(self, pid: int, *, forever: bool = False) -> Any:
+        os.kill(pid, signal.SIGUSR1)
+        return otpy.NoReply() if forever else None
+
+    @otpy.call
     def ask_by_name(self, name: str) -> int:
         return int(self.system.ref(otpy.Name(name, Near)).call(Near.add, 1, 2))
 
@@ -245,6 +255,8 @@ class Far(otpy.GenServer):
         match message:
             case ("reply", value):
                 self.caller_of_later.reply(value)
+            case ("for near", value):
+                self.near.tell(value)
             case otpy.Down(reason=reason):
                 self.log.append(("down", reason))
             case otpy.ExitSignal(reason=reason):

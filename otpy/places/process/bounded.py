@@ -44,17 +44,18 @@ class BoundedFarBox(FarBox):
         self._seen = 0
         self._depth = 0
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Message) -> bool:  # type: ignore[override]  # as `FarBox.append`
         """Send a message, or do what the policy says."""
         if own_word(message) not in SHEDDABLE:
-            super().append(message)
-        elif self._admit(message):
-            try:
-                super().append(message)
-            except UncarriableError:
-                with self._guard:
-                    self._sent -= 1
-                raise
+            return super().append(message)
+        if not self._admit(message):
+            return False
+        try:
+            return super().append(message)
+        except UncarriableError:
+            with self._guard:
+                self._sent -= 1
+            raise
 
     def has_taken(self, received: int, depth: int) -> None:
         """The child has told how many messages have reached it, and how many of them wait."""

@@ -48,6 +48,8 @@ from otpy.runtime.spawn import new_ref
 __all__ = ["main"]
 
 CALL, CAST = Say.CALL, Say.CAST
+READ = 1 << 16
+"""Bytes read at once; for more, the C library would map memory anew each time."""
 LEAVE = 1.0
 """Seconds in which what the actor has left behind is stopped."""
 
@@ -102,7 +104,7 @@ class Inside:
     def read(self) -> None:
         """Hear what has come; waits when nothing has."""
         self.reader = threading.get_ident()
-        data = self.line.socket.recv(1 << 18)
+        data = self.line.socket.recv(READ)
         if not data:
             os.killpg(0, signal.SIGKILL)  # the parent has gone, and whatever this child has started goes, too
         root = self.root

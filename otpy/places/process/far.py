@@ -19,7 +19,7 @@ from otpy.places.process.line import Line, Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import deliver_exit, exit_signal, kill
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
-from otpy.runtime.mailbox import deliver_tick, put
+from otpy.runtime.mailbox import deliver_tick, put, ready
 from otpy.runtime.message import describe, with_keywords
 from otpy.runtime.seat import Seat
 
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["FarBox", "FarCaller", "FarHome", "nobody", "own_requests", "receive", "stand_in"]
+CAST = Say.CAST
+
+__all__ = ["FarBox", "FarCaller", "FarHome", "HiddenToken", "nobody", "own_requests", "receive", "stand_in"]
 
 
 @cache
@@ -98,23 +100,34 @@ class FarBox(deque["Message"]):
                 self._send(line, self.popleft())
             self._line = line
 
-    def append(self, message: Message) -> None:
-        """Send a message. Raises UncarriableError, in its sender."""
+    def append(self, message: Message) -> bool:  # type: ignore[override]  # a deque's says nothing
+        """Send a message; whether its answer has come already. Raises UncarriableError, in its sender."""
         line = self._line
         if line is not None and self._ref.reason is None:
-            if message.__class__ is tuple and message[0] in self._casts:  # written out, for the many
-                try:
-                    line.send([Say.CAST, self._number, self._casts[message[0]], *message[1:]], may_wait=True)
+            if message.__class__ is tuple and (place := self._casts.get(message[0])) is not None:
+                try:  # written out, for the many
+                    line.send([CAST, self._number, place, *message[1:]], True)  # noqa: FBT003
                 except UncarriableError as error:
                     raise self._refusal(message, error) from None
-            else:
-                self._send(line, message)
-            return
+                return False
+            return self._send(line, message)
         with self._lock:
             if self._line is None or self._ref.reason is not None:
                 super().append(message)
-                return
-        self.append(message)
+                self._wake()
+                return False
+        return self.append(message)
+
+    def _wake(self) -> None:
+        """What waits here needs a turn; as in the runtime's `put`: appended, then looked at the token."""
+        try:
+            self._ref.tok.pop()
+            ready(self._ref)
+        except IndexError:
+            return
+        except BaseException:
+            self._ref.system.pool.hurt.append(self._ref)
+            raise
 
     def post(self, message: Message) -> None:
         """Send a message, whatever holds others back."""
@@ -136,16 +149,17 @@ class FarBox(deque["Message"]):
             self.extend(self._line.take_waiting(self._ref))
         return super().__len__()
 
-    def _send(self, line: Line, message: Message) -> None:
+    def _send(self, line: Line, message: Message) -> bool:
         if isinstance(message, tuple):
             self._say(line, message, 0)
-            return
+            return False
         number = line.expect(message)
         try:
             self._say(line, message.message, number)
         except BaseException:
             line.waiting.pop(number, None)
             raise
+        return line.lead is not None and line.lead(message, number)
 
     def _say(self, line: Line, message: tuple[Any, ...], number: int) -> None:
         try:
@@ -188,8 +202,13 @@ class FarBox(deque["Message"]):
         raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
 
 
-HELD: Any = deque.__len__
-"""How many messages wait here for a turn."""
+class HiddenToken(list[bool]):
+    """The `tok` of an actor that runs elsewhere: who sends a message finds none, for that needs no turn here.
+
+    Who pops it, to have something done in a turn, still gets it.
+    """
+
+    __bool__ = staticmethod(bool)  # False, without a call of Python
 
 
 class FarHome:
@@ -206,15 +225,7 @@ class FarHome:
         self._pool = system.pool
 
     def append(self, ref: Ref[Any]) -> None:
-        """Take an actor that was put to work; `tok` is ours, as the runtime's `ready` has it."""
-        if not (ref.alert or ref.reason is not None or HELD(ref.mailbox)):
-            ref.tok.append(True)
-            if not (ref.alert or HELD(ref.mailbox)):  # put back, then looked, as in the runtime's `rest`
-                return
-            try:
-                ref.tok.pop()
-            except IndexError:
-                return
+        """Take an actor that has something to do here; `tok` is ours, as the runtime's `ready` has it."""
         self._pool.queue.append(ref)
         if self._pool.free:
             self._pool.engage()

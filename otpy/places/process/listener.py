@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.places.process.lead import Lead
     from otpy.places.process.line import Line
 
 __all__ = ["Due", "Listener"]
@@ -48,8 +49,11 @@ class Listener:
         self._lock = threading.RLock()  # always after the lock of a line, never before it
         self._handlers: dict[int, Callable[[], None]] = {}
         self._writers: dict[int, Line] = {}
+        self._deaf: set[int] = set()
         self._due: list[tuple[float, int, Due]] = []
         self._count = itertools.count()
+        self._held_off: dict[Lead, int] = {}
+        self._look_at = 0.0
         self._soon: dict[Line, None] = {}
         self._soon_at = 0.0
         self._is_soon = False
@@ -91,6 +95,7 @@ class Listener:
                 with suppress(OSError):
                     self._poll.unregister(fd)
             self._writers.pop(fd, None)
+            self._deaf.discard(fd)
 
     def watch_writes(self, line: Line) -> None:
         """A pipe is full: go on when it has room again."""
@@ -98,7 +103,30 @@ class Listener:
         with self._lock:
             if fd in self._handlers and fd not in self._writers and self._poll is not None:
                 self._writers[fd] = line
-                self._poll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
+                self._poll.modify(fd, select.EPOLLOUT | (0 if fd in self._deaf else select.EPOLLIN))
+
+    def hold_off(self, lead: Lead) -> None:
+        """Listen to a child no more, but look again soon whether its callers read still; from any thread.
+
+        An interrupt may come at any point: first it is noted that it is to be looked after, then it is held off.
+        """
+        with self._lock:
+            self._held_off[lead] = lead.count
+            self.wake()
+            self._listen(lead, is_heard=False)
+
+    def listen(self, lead: Lead) -> None:
+        """Listen to it again; from any thread."""
+        with self._lock:
+            self._listen(lead, is_heard=True)
+
+    def _listen(self, lead: Lead, *, is_heard: bool) -> None:
+        lead.is_heard = is_heard
+        fd = lead.socket.fileno()
+        (self._deaf.discard if is_heard else self._deaf.add)(fd)
+        if fd in self._handlers and self._poll is not None:
+            events = (select.EPOLLIN if is_heard else 0) | (select.EPOLLOUT if fd in self._writers else 0)
+            self._poll.modify(fd, events)
 
     def flush_soon(self, line: Line) -> None:
         """Write what it was given, unless that is done by who sends more."""
@@ -132,6 +160,8 @@ class Listener:
                         handler()
             if self._is_soon:
                 self._flush_when_due()
+            if self._held_off:
+                self._look_after_when_due()
             if self._due:
                 self._do_due()
         self._on_end()
@@ -147,7 +177,7 @@ class Listener:
                 os.close(wake_fd)
 
     def _patience(self) -> float | None:
-        if self._soon_at:
+        if self._soon_at or self._held_off:
             return SOON
         while self._due and self._due[0][2].what is None:
             heapq.heappop(self._due)
@@ -163,8 +193,29 @@ class Listener:
         elif now >= self._soon_at:
             self._soon_at = 0.0
             self._is_soon = False
-            while self._soon:
-                self._soon.popitem()[0].flush()
+            for line in [self._soon.popitem()[0] for _ in range(len(self._soon))]:
+                if not line.flush():
+                    self.flush_soon(line)
+
+    def _look_after_when_due(self) -> None:
+        """Listen again to those whose callers no longer read."""
+        now = time.monotonic()
+        if not self._look_at:
+            self._look_at = now + SOON
+        if now < self._look_at:
+            return
+        self._look_at = 0.0
+        if not self._lock.acquire(blocking=False):
+            return  # for the same reason as in `Line.flush`
+        try:
+            for lead, count in list(self._held_off.items()):
+                if lead.count != count:
+                    self._held_off[lead] = lead.count
+                else:
+                    del self._held_off[lead]
+                    self._listen(lead, is_heard=True)
+        finally:
+            self._lock.release()
 
     def _do_due(self) -> None:
         now = time.monotonic()
@@ -182,7 +233,7 @@ class Listener:
         with self._lock:
             if self._writers.pop(fd, None) is not None and self._poll is not None:
                 with suppress(OSError):
-                    self._poll.modify(fd, select.EPOLLIN)
+                    self._poll.modify(fd, 0 if fd in self._deaf else select.EPOLLIN)
 
     def _drain(self) -> None:
         with suppress(BlockingIOError):

@@ -14,7 +14,7 @@ from otpy.core.reason import Exited, NoConnection, Reason
 from otpy.core.text import exception_line
 from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
-from otpy.places.process.far import FarBox, FarHome, stand_in
+from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
 from otpy.places.process.process import Child
@@ -132,6 +132,7 @@ def home_of(system: System, ref: Ref[Any]) -> Home:
     """The home of a port; called where its ref is made. Raises SpecError."""
     if not issubclass(ref.actor_class, Port):
         return system.pool  # a seeded run has one order of turns for all
+    ref.tok = HiddenToken()
     return FarHome(system)
 
 

@@ -14,6 +14,7 @@ from otpy.errors import MailboxFullError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.far import nobody, receive
+from otpy.places.process.lead import Lead
 from otpy.places.process.line import Line, Say
 from otpy.places.process.refs import Refs
 from otpy.places.process.ties import forget_names, hear_tie
@@ -34,8 +35,8 @@ HALF = 5.0
 """Seconds in which the rest of a message must follow its beginning."""
 GROUP = 4
 """To `pidfd_send_signal`: to the whole group of the process, also when that has ended. PIDFD_SIGNAL_PROCESS_GROUP."""
-READ = 1 << 18
-"""Bytes read at once from one child, before the next one has its turn."""
+READ = 1 << 16
+"""Bytes read at once from one child; for more, the C library would map memory anew each time."""
 
 
 class Child:
@@ -69,6 +70,14 @@ class Child:
         """The names for which it waits."""
         self.failed: tuple[int, Reason | None] | None = None
         self.is_over = False
+        self.lead = Lead(self)
+        self.line.lead = self.lead.follow
+        self.reading = threading.Lock()
+        """Held while bytes are taken off the pipe; guards the two that follow."""
+        self.taken = 0
+        """Bytes so far."""
+        self.is_hearing = False
+        """Whether something is taken that is not handled yet."""
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False
@@ -149,12 +158,21 @@ class Child:
 
     def read(self) -> None:
         """Hear what it says; in the thread of `Ports`."""
+        with self.reading:
+            try:
+                data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            self.taken += len(data)
+            self.is_hearing = True
         try:
-            data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
+            self._take_in(data)
+        finally:
+            self.is_hearing = False
+
+    def _take_in(self, data: bytes) -> None:
         if not data:
             self._hang_up()
             return
@@ -169,13 +187,12 @@ class Child:
                     else f"it was killed, for it sent what has no meaning ({type(error).__name__})"
                 )
             )
-
         if self.decoder.is_amid:
-            seen = self.decoder.seen
-            self.ports.listener.later(HALF, lambda: self._miss_rest(seen))
+            taken = self.taken
+            self.ports.listener.later(HALF, lambda: self._miss_rest(taken))
 
-    def _miss_rest(self, seen: int) -> None:
-        if not self.is_over and self.decoder.seen == seen:
+    def _miss_rest(self, taken: int) -> None:
+        if not self.is_over and self.taken == taken:
             self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
 
     def _hang_up(self) -> None:
@@ -200,6 +217,7 @@ class Child:
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
+                self.lead.note()
                 self._notice_idle()
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
@@ -303,6 +321,6 @@ class Child:
     def read_rest(self) -> None:
         """Hear its last words."""
         before = None
-        while self.told is None and before != self.decoder.seen and self.line.socket.fileno() >= 0:
-            before = self.decoder.seen
+        while self.told is None and before != self.taken and self.line.socket.fileno() >= 0:
+            before = self.taken
             self.read()

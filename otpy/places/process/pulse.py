@@ -82,7 +82,7 @@ class Pulse:
 
     def _wait_from_now(self) -> None:
         self._asked_at = monotonic()
-        self._seen = self._child.decoder.seen
+        self._seen = self._child.taken
         self._look_at(SILENT if self._limit is None else min(SILENT, self._limit))
 
     def _look_at(self, silence: float) -> None:
@@ -93,7 +93,7 @@ class Pulse:
         child, silence, limit = self._child, self._silence(), self._limit
         if child.is_over or not self._asked_at:
             return
-        if child.decoder.seen != self._seen:  # it has spoken, so it lives: its answer is behind what it has to say
+        if child.taken != self._seen:  # it has spoken, so it lives: its answer is behind what it has to say
             self._wait_from_now()
             return
         if silence >= SILENT and not self._is_reported:

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from otpy.core.reason import NoProc, Reason
 from otpy.places.process.bonds import InnerSystem
-from otpy.places.process.far import FarBox, FarHome, stand_in
+from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
 from otpy.places.process.line import Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.death import finish
@@ -49,7 +49,7 @@ class FarRef(Ref[Any]):
         self.mailbox = box
         if line is not None:
             box.open(line)
-        self.tok.append(True)
+        self.tok = HiddenToken([True])
 
     @property
     def path(self) -> str:
