@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,13 +43,18 @@ RUNNERS = {
     "run": "asyncio.run(main())",
     "runner": "with asyncio.Runner() as runner: runner.run(main())",
     "loop": "loop = asyncio.new_event_loop(); loop.run_until_complete(main()); loop.close()",
+    "uvloop": "import uvloop; uvloop.run(main())",
 }
+WITHOUT_UVLOOP = [pytest.mark.skipif(find_spec("uvloop") is None, reason="uvloop is an extra")]
 ORDERED = ["terminated c", "terminated b", "terminated a"]
+ALL = pytest.mark.parametrize(
+    "runner", [pytest.param(name, marks=WITHOUT_UVLOOP * (name == "uvloop")) for name in RUNNERS]
+)
 BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
 
 @BOTH
-@pytest.mark.parametrize("runner", RUNNERS)
+@ALL
 def test_a_signal_ends_the_wait_and_the_tree_stops_in_reverse(
     tmp_path: Path, number: signal.Signals, runner: str
 ) -> None:
@@ -61,7 +67,8 @@ def test_a_signal_ends_the_wait_and_the_tree_stops_in_reverse(
 
 
 @BOTH
-def test_a_second_signal_ends_the_program_at_once(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("runner", ["run", pytest.param("uvloop", marks=WITHOUT_UVLOOP)])
+def test_a_second_signal_ends_the_program_at_once(tmp_path: Path, number: signal.Signals, runner: str) -> None:
     """Also while the tree is being stopped, and when something blocks the loop."""
     body = """
             sys.modules["otpy.app.signals"].GRACE = 0.0
@@ -70,7 +77,7 @@ def test_a_second_signal_ends_the_program_at_once(tmp_path: Path, number: signal
             say("told")
             time.sleep(60)
     """
-    with Program(tmp_path, TREE + MAIN % (body, RUNNERS["run"])) as program:
+    with Program(tmp_path, TREE + MAIN % (body, RUNNERS[runner])) as program:
         assert program.line() == "hanging"
         program.send(number)
         assert program.line() == "told"
