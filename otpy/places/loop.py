@@ -176,11 +176,9 @@ class LoopHome:
 
     def lend(self, lender: LoopWorker) -> None:
         """Have a resting worker go on in the step of another one's task, whose handler has suspended."""
-        if self._depth >= MAX_DEPTH:
+        if not self._idle or self._depth >= MAX_DEPTH:
             return
-        worker = self._resting()
-        if worker is None:
-            return
+        worker = self._idle.pop()
         self._depth += 1
         _leave_task(self.loop, lender.task)
         _enter_task(self.loop, worker.task)
@@ -220,6 +218,11 @@ class LoopHome:
         self._idle.append(worker)
         return True
 
+    def forget(self, worker: LoopWorker) -> None:
+        """A worker that may rest is cancelled, by a program that cancels all tasks of its loop."""
+        with suppress(ValueError):
+            self._idle.remove(worker)
+
     def notice_idle(self) -> None:
         """Tell those who wait for rest to look again."""
         if self.system.pool.idle_watchers:
@@ -228,20 +231,12 @@ class LoopHome:
     def _begin(self) -> None:
         if self.watch.is_asleep:
             self.watch.wake()
-        worker = self._resting()
-        if worker is not None:
-            worker.wake()
+        if self._idle:
+            self._idle.pop().wake()
         elif not self.is_over():
             self.workers.add(LoopWorker(self))
         else:
             raise RuntimeError("the event loop is closed")
-
-    def _resting(self) -> LoopWorker | None:
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.can_wake():
-                return worker
-        return None
 
     def _hear(self, action: Callable[[], object]) -> None:
         action()

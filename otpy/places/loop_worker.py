@@ -113,9 +113,16 @@ class _Parking(asyncio.Future[None]):
 
     bridged: asyncio.Future[Any] | None = None
 
+    def __init__(self, worker: LoopWorker) -> None:
+        super().__init__(loop=worker.home.loop)
+        self._worker = worker
+
     def cancel(self, msg: Any | None = None) -> bool:
-        """Cancel what the worker really waits for, as its task would."""
-        return super().cancel(msg) if self.bridged is None else self.bridged.cancel(msg)
+        """Cancel what the worker really waits for, as its task would; one that rests will not be woken any more."""
+        if self.bridged is not None:
+            return self.bridged.cancel(msg)
+        self._worker.home.forget(self._worker)
+        return super().cancel(msg)
 
 
 class LoopWorker(TaskSeat):
@@ -156,7 +163,7 @@ class LoopWorker(TaskSeat):
         self._told: Reason | None = None
         self._told_of = 0  # the number of the actor whom that concerns: a reason goes from one to the next by links
         self.is_lent = False
-        self._parking = _Parking(loop=home.loop)
+        self._parking = _Parking(self)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
         self.task = home.make_task(self._live(), name="otpy-worker", context=Context())
@@ -166,10 +173,6 @@ class LoopWorker(TaskSeat):
         """Have its task go on."""
         if not self._parking.done():
             self._parking.set_result(None)
-
-    def can_wake(self) -> bool:
-        """Whether it rests; a user's program may have cancelled all tasks of its loop."""
-        return not self._parking.done()
 
     def run_lent(self) -> None:
         """Go on in the step of another worker's task."""
@@ -280,7 +283,7 @@ class LoopWorker(TaskSeat):
             if not home.keep(self):
                 return
             if self._parking.done():
-                self._parking = _Parking(loop=home.loop)
+                self._parking = _Parking(self)
             self._parking._asyncio_future_blocking = True  # noqa: SLF001 - as `await` does
             try:
                 yield self._parking
