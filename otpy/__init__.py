@@ -8,6 +8,7 @@ from otpy.actors.supervisor import Supervisor
 from otpy.app.application import Application
 from otpy.app.main import main
 from otpy.app.run import run
+from otpy.app.run_async import run_async
 from otpy.core.backoff import Backoff
 from otpy.core.decision import Continue, Fail, Ignore, NoReply, Reply, Stop
 from otpy.core.intensity import Limit
@@ -89,5 +90,6 @@ __all__ = [
     "main",
     "name",
     "run",
+    "run_async",
     "sleep",
 ]

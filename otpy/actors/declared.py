@@ -10,7 +10,7 @@ from otpy.core.spec import DEFAULT, ChildSpec
 from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.suggest import nearest
 from otpy.errors import SpecError, UnknownOptionError
-from otpy.runtime.spawn import actor_class
+from otpy.runtime.spawn import actor_class, check_process_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -78,7 +78,10 @@ def check_child(path: str, spec: object, auto_shutdown: AutoShutdown = "never") 
     start = checked.start
     if isinstance(start, type) and getattr(start, "is_otpy_actor", False) and not getattr(start, "is_supervisor", True):
         # As `check_entry`, for the many.
-        return Entry(checked, start) if checked.options is DEFAULT else entry_for(checked, start)
+        if checked.options is DEFAULT:
+            return Entry(checked, start)
+        check_process_options(f"{path}/{checked.id}", start, checked)
+        return entry_for(checked, start)
     return check_entry(path, checked, {}, below=True)
 
 
@@ -93,17 +96,19 @@ def check_depth(path: str) -> None:
 def check_names_free(names: dict[str, str], taken: Mapping[str, Ref[Any]]) -> None:
     """Refuse names that somebody holds. Raises SpecError."""
     for text, where in names.items():
-        holder = taken.get(text)
-        if holder is not None:
-            raise SpecError(
-                where, f"name {text!r} is taken by {holder.path}; stop that one first, or choose another name"
-            )
+        try:
+            holder = taken[text]  # not `get`, which in a process child asks its parent, too
+        except KeyError:
+            continue
+        problem = f"name {text!r} is taken by {holder.path}; stop that one first, or choose another name"
+        raise SpecError(where, problem)
 
 
 def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: bool) -> Entry:
     """A checked spec as an entry: its class is an actor's, its name is free. Arguments as for `check_children`."""
     where = f"{path}/{spec.id}"
-    cls = actor_class(where, spec.start, spec.options.place)
+    cls = actor_class(where, spec.start, spec.options.place, spec.options.loop)
+    check_process_options(where, cls, spec)
     if spec.name is not None:
         other = names.setdefault(spec.name, where)
         if other is not where:
@@ -112,7 +117,8 @@ def check_entry(path: str, spec: ChildSpec, names: dict[str, str], *, below: boo
         if spec.options.max_queue is not None:
             raise SpecError(where, "a supervisor must hear of each of its children: it cannot have a max_queue")
         if below:
-            cls.check_declared(where, spec, names)  # type: ignore[attr-defined]  # all supervisors have it
+            known = {} if (spec.options.place or cls.place) == "process" else names  # there it has names of its own
+            cls.check_declared(where, spec, known)  # type: ignore[attr-defined]  # all supervisors have it
     return entry_for(spec, cls)
 
 

@@ -227,6 +227,8 @@ class DynamicSupervisor(Keeper):
         if restarts or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
+        if restarts:
+            yield from self.move_if_stuck(entry, ref)
         if not restarts:
             self._table.remove(ref.id)
             return None

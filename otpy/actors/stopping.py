@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import WORKER_SHUTDOWN
-from otpy.actors.flow import Flow, Flowing, Wait
+from otpy.actors.flow import Flow, Wait
+from otpy.actors.stuck import Moving
 from otpy.core.reason import Killed, Normal, Reason, Shutdown
 from otpy.events.supervision import ChildUnstopped
 from otpy.runtime.death import exit_signal, kill, shut_idle
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Stopping"]
 
+WIND_UP, SHARE = 1.0, 0.2
+"""Seconds before the end of its `shutdown` time at which a child in a process gets SIGTERM: so many, and no more than
+this share of the time."""
 
-class Stopping(Flowing):
+
+class Stopping(Moving):
     """The half of a supervisor that stops children."""
 
     _me: Ref[Any]
@@ -58,6 +63,8 @@ class Stopping(Flowing):
                 self._check_end(entry, ref)
             if ref.more is not None:
                 yield from self.await_orphans(ref)
+            if ref in self.system.undead:
+                yield from self.move_if_stuck(entry, ref)
 
     def _has_ended(self, ref: Ref[Any], seconds: float, wait: Wait) -> bool:
         """Tell a child to end; whether it has at once. Otherwise it stays among those waited for."""
@@ -81,6 +88,11 @@ class Stopping(Flowing):
             self.system.timers.after(seconds, _kill_all, refs)
             for seconds, refs in late.items()
             if seconds != math.inf
+        ]
+        timers += [
+            self.system.timers.after(seconds - min(WIND_UP, seconds * SHARE), _wind_up_all, winding)
+            for seconds, refs in late.items()
+            if seconds != math.inf and (winding := [ref for ref in refs if ref.actor_class.otpy_winds_up])
         ]
         for refs in late.values():
             for ref in refs:  # a monitor tells of its end, for it may have unlinked itself
@@ -137,6 +149,12 @@ def _orphans(ref: Ref[Any]) -> Sequence[Ref[Any]]:
 def _kill_all(refs: Iterable[Ref[Any]]) -> None:
     for ref in refs:
         kill(ref, ref.parent)
+
+
+def _wind_up_all(refs: Iterable[Ref[Any]]) -> None:
+    for ref in refs:
+        if ref.reason is None and ref.actor is not None:
+            ref.actor.otpy_wind_up()
 
 
 def _is_proper_end(entry: Entry, reason: Reason) -> bool:

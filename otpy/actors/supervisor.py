@@ -259,6 +259,8 @@ class Supervisor(Keeper):
         if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
+        if decided == "restart":
+            yield from self.move_if_stuck(entry, ref)
         if decided == "restart" and options.backoff is not None:
             return (yield from self.restart_later(ref, entry, reason))
         if decided == "restart":

@@ -87,13 +87,17 @@ class _Look:
         if problem is not None:
             self._note(SpecError(path, problem))
         elif known is not None:
+            outer = self.names
+            if (spec.options.place or cls.place) == "process":
+                self.names = {}  # names are unique in one process
             self._look_below(path, entry, known)
+            self.names = outer
         return Part(
             path=path,
             id=spec.id,
             kind=str(getattr(spec.start, "__name__", cls.__name__)),
             is_supervisor=cls.is_supervisor,
-            place=spec.options.place or cls.place,
+            place=spec.options.where(cls.place),
             options=spec.options,
             shutdown=max(entry.shutdown, 0.0),
             name=spec.name,

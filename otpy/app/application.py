@@ -36,14 +36,21 @@ class Application(System):
         # All of these may be touched in a signal handler that interrupts code which is about to touch them.
         self._ends: list[Reason | None] = []
         self._told: SimpleQueue[None] = SimpleQueue()
-        self._waiters: dict[object, Callable[[], object]] = {}
+        self._waiters: dict[object, Callable[[], object]] = {}  # on event loops
         self._is_stopping = False
+        self.is_awaited = False
+        """Whether anybody has ever waited for its end."""
         self.failure: str | None = None
         self.is_stopping = False
         self.left: list[Unstopped] = []
         self.on_too_many_zombies = self._give_up
         self.on_unheard: Callable[[], object] = _nothing
-        """Called when it is told to stop, or fails, and nobody waits for that; in whichever thread it happens."""
+        """Called when it is told to stop, or fails, and nobody has ever waited for that; in any thread."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it was told to stop, or its root has ended."""
+        return bool(self._ends)
 
     def request_stop(self) -> None:
         """Ask the program to stop, from any thread or signal handler; returns at once."""
@@ -56,21 +63,18 @@ class Application(System):
             BlockingError: on the thread of an event loop; `await_end` is its other form.
         """
         here().may_block()
-        token = object()
-        self._waiters[token] = _nothing
-        try:
-            while not self._ends:
-                # Not without end: CPython overlooks a signal that comes in the moment in which its main thread falls
-                # asleep, and handles it when the thread wakes up.
-                with suppress(Empty):
-                    self._told.get(timeout=SIGNAL_GRAIN)
-            self._told.put(None)  # for others who wait
-        finally:
-            del self._waiters[token]
+        self.is_awaited = True
+        while not self._ends:
+            # Not without end: CPython overlooks a signal that comes in the moment in which its main thread falls
+            # asleep, and handles it when the thread wakes up.
+            with suppress(Empty):
+                self._told.get(timeout=SIGNAL_GRAIN)
+        self._told.put(None)  # for others who wait
         return self._ends[0]
 
     async def await_end(self) -> Reason | None:
         """As `wait`, awaited from a coroutine on any event loop."""
+        self.is_awaited = True
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         self._waiters[future] = lambda: _wake(loop, future)
@@ -114,10 +118,9 @@ class Application(System):
     def _end(self, reason: Reason | None, *, is_urgent: bool) -> None:
         self._ends.append(reason)
         self._told.put(None)
-        waiters = self._waiters.copy()
-        for wake in waiters.values():
+        for wake in self._waiters.copy().values():
             wake()
-        if is_urgent and not waiters:
+        if is_urgent and not self.is_awaited:
             self.on_unheard()
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from otpy.cli.reach import Seen
     from otpy.control.snapshot import Detail, Snapshot
-    from otpy.core.record import ActorRecord
+    from otpy.core.record import ActorRecord, ProcessRecord
 
 __all__ = ["ASCII", "MAX_GUIDES", "UNICODE", "Guides", "info_view", "programs_view", "tree_view"]
 
@@ -35,6 +35,7 @@ STYLES = {
     "restarting": "yellow",
     "stopped": "dim",
     "failed": "red",
+    "silent": "red",
     "zombie": "red",
 }
 
@@ -56,6 +57,7 @@ class Guides:
 UNICODE = Guides("├── ", "└── ", "│   ", "    ")
 ASCII = Guides("|-- ", "`-- ", "|   ", "    ")
 
+MEBIBYTE = 1024 * 1024
 MAX_GUIDES = 200
 """Characters of guides before a name; a tree that deep shows on no screen."""
 
@@ -164,6 +166,10 @@ def _notes(record: ActorRecord) -> Iterator[str]:
         yield f"starts in {duration(record.next_start)}"
     if record.suspended is not None:
         yield f"suspended {duration(record.suspended)}"
+    if record.trouble:
+        yield visible(record.trouble, 80)
+    elif record.process is not None and record.process.problem is not None:
+        yield f"process {record.process.pid} does not answer"
     if record.busy is not None:
         yield f"busy {duration(record.busy)}"
         if record.current:
@@ -193,7 +199,11 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "queue", counted(record.queue, "message")
     yield "busy", "no" if record.busy is None else f"for {duration(record.busy)}"
     yield "message", visible(record.current or "none")
-    if record.waiting:
+    if record.trouble:
+        yield "trouble", visible(record.trouble, 500)
+    if record.max_concurrency > 1:
+        yield "in flight", f"{record.handlers} of {record.max_concurrency}"
+    elif record.waiting:
         yield "waits for", visible(record.waiting, 500)
     if record.suspended is not None:
         yield "suspended", f"for {duration(record.suspended)}"
@@ -205,6 +215,19 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "links", _listed(record.links)
     yield "monitors", str(record.monitors)
     yield "resources", _listed(record.resources)
+    yield "timers", str(record.timers)
+    if record.process is not None:
+        yield from _process_facts(record.process)
+
+
+def _process_facts(process: ProcessRecord) -> Iterator[tuple[str, str]]:
+    yield "process", str(process.pid or "being started")
+    yield "memory", f"{process.memory_bytes / MEBIBYTE:.1f} MiB"
+    yield "cpu", f"{process.cpu:.2f} s"
+    if process.limits:
+        yield "limits", ", ".join(visible(limit, 80) for limit in process.limits)
+    if process.problem is not None:
+        yield "inside", f"not seen: it is {visible(process.problem, 500)}"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -99,6 +99,7 @@ _SAID = {
     "restart failed": "its start failed and is tried again: {}",
     "start failed": "it was started by hand, and that failed: {}",
     "waits": "its supervisor waits {} before it starts it again",
+    "moved": "its code still ran when it was dead: its supervisor runs it in a {} from then on",
     "ended itself": "its supervisor ended itself (auto_shutdown {})",
     "kept": "its supervisor kept it stopped",
     "forgot": "its supervisor forgot it",

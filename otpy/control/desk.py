@@ -78,6 +78,10 @@ class Desk:
         except ControlError as error:
             return self.failure(error, number)
 
+    def waits(self, request: Request) -> bool:
+        """Whether its answer may have to wait for anything."""
+        return request.verb.waits(self._system)
+
     def answer(self, request: Request) -> bytes:
         """Run a request and write its reply; whatever goes wrong is in the reply."""
         try:

@@ -51,6 +51,7 @@ class ControlLoop:
         self._clients: dict[socket.socket, Connection] = {}
         self._ready: deque[Connection] = deque()
         self._commands: Commands[Connection] = Commands(limits.max_commands, self.wake)
+        self._looks: Commands[Connection] = Commands(limits.max_commands, self.wake)
         self._close_by: float | None = None
         self._rest_until = 0.0
 
@@ -82,7 +83,7 @@ class ControlLoop:
 
     def running(self) -> list[threading.Thread]:
         """The threads of commands that are not done."""
-        return self._commands.running()
+        return [*self._commands.running(), *self._looks.running()]
 
     def let_go(self) -> None:
         """Close every socket; also what a forked child does with its copies."""
@@ -106,7 +107,7 @@ class ControlLoop:
                 callers = True
         if callers:  # last, so that nobody makes room for them whose request is already here
             self._accept()
-        for client, reply in self._commands.finished():
+        for client, reply in (*self._commands.finished(), *self._looks.finished()):
             client.busy = False
             self._send(client, reply)
         for _ in range(len(self._ready)):
@@ -198,11 +199,13 @@ class ControlLoop:
                 self._run(client, request)
 
     def _run(self, client: Connection, request: Request) -> None:
-        if request.verb.inline:
+        if not self._desk.waits(request):
             self._send(client, self._desk.answer(request))
             return
+        # Looks are short, and have threads of their own: they are answered while all commands wait.
+        commands = self._looks if request.verb.inline else self._commands
         try:
-            self._commands.start(request.verb.name, client, lambda: self._desk.answer(request))
+            commands.start(request.verb.name, client, lambda: self._desk.answer(request))
         except BusyError as error:
             self._send(client, self._desk.failure(error, request.number))
             return

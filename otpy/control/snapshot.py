@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from otpy.control.errors import WireError
 from otpy.core.exits import ExitAction, ExitRecord
-from otpy.core.record import ActorRecord, MailboxRecord, StateRecord
+from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +32,10 @@ class Inspected(Protocol):
     @property
     def started_at(self) -> float:
         """Wall clock seconds."""
+        ...
+
+    def asks_processes(self) -> bool:
+        """Whether a look may have to wait for the answer of a process child."""
         ...
 
     def records(self, path: str | None = None, limit: int = 200) -> Sequence[ActorRecord]:
@@ -214,6 +218,7 @@ _BY_ANNOTATION: dict[object, Callable[[object], object]] = {
     "bool": _flag,
     "tuple[str, ...]": _many(_text),
     "dict[str, int]": _counts,
+    "ProcessRecord | None": _optional(_one(ProcessRecord)),
     "Summary": _one(Summary),
     "ActorRecord": _one(ActorRecord),
     "tuple[ActorRecord, ...]": _many(_one(ActorRecord)),
@@ -222,6 +227,7 @@ _BY_ANNOTATION: dict[object, Callable[[object], object]] = {
 }
 _KINDS: tuple[type[Any], ...] = (
     ActorRecord,
+    ProcessRecord,
     Summary,
     Snapshot,
     Detail,

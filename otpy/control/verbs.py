@@ -61,6 +61,12 @@ class Verb:
     """Gets the system and the request's parameters; returns plain data."""
     inline: bool = False
     """Whether it is answered on the server's own thread: only for what waits for nothing and takes no lock for long."""
+    looks_inside: bool = False
+    """Whether it has to wait a moment where a system has process children, and then runs on a thread of its own."""
+
+    def waits(self, system: Inspected) -> bool:
+        """Whether it may have to wait for anything in this system."""
+        return not self.inline or (self.looks_inside and system.asks_processes())
 
 
 class VerbTable:
@@ -97,14 +103,16 @@ VERBS = VerbTable()
 """The verbs of every server that is not given a table of its own."""
 
 
-def register(name: str, *, right: Right, inline: bool = False, table: VerbTable = VERBS) -> Callable[[Run], Run]:
+def register(
+    name: str, *, right: Right, inline: bool = False, looks_inside: bool = False, table: VerbTable = VERBS
+) -> Callable[[Run], Run]:
     """Add the decorated function as a verb; see `Verb` for what it gets and may do.
 
     Unless `inline`, it runs on a thread of its own and may wait as long as it likes.
     """
 
     def add(run: Run) -> Run:
-        table.add(Verb(name=name, right=right, run=run, inline=inline))
+        table.add(Verb(name=name, right=right, run=run, inline=inline, looks_inside=looks_inside))
         return run
 
     return add
@@ -154,7 +162,7 @@ def summary(system: Inspected, _params: Params) -> object:
     return to_plain(_summary(system))
 
 
-@register("tree", right="read", inline=True)
+@register("tree", right="read", inline=True, looks_inside=True)
 def tree(system: Inspected, params: Params) -> object:
     """The live tree, or the part below `path`; at most `limit` children of each supervisor."""
     path = params.get("path")
@@ -167,7 +175,7 @@ def tree(system: Inspected, params: Params) -> object:
     return to_plain(Snapshot(system=_summary(system), records=kept, zombies=zombies, left_out=left_out))
 
 
-@register("info", right="read", inline=True)
+@register("info", right="read", inline=True, looks_inside=True)
 def info(system: Inspected, params: Params) -> object:
     """One actor, and its Python stack when it runs."""
     record = system.record(path_of(params))
@@ -183,7 +191,7 @@ def why(system: Inspected, params: Params) -> object:
     return to_plain(Exits(path=path, exits=tuple(system.exits(path, limit=limit))))
 
 
-@register("mailbox", right="read", inline=True)
+@register("mailbox", right="read", inline=True, looks_inside=True)
 def mailbox(system: Inspected, params: Params) -> object:
     """How many messages wait for `path`, and the kinds of the first `limit`."""
     limit = min(integer_of(params, "limit", DEFAULT_MESSAGES), MAX_MESSAGES)

@@ -1,4 +1,4 @@
-"""Restart back-off: how long a supervisor waits before it starts a child again that ended by a failure."""
+"""Back-off: how long to wait before the next attempt, of a supervisor that restarts or of a call that is retried."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from dataclasses import dataclass
 
 from otpy.core.number import is_number
 
-__all__ = ["Backoff", "delay", "is_healthy"]
+__all__ = ["Backoff", "delay", "delay_as_asked", "is_healthy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """Pauses before restarts, each longer than the one before: `.opts(backoff=otpy.Backoff(first=0.5, most=30.0))`.
+    """Pauses, each longer than the one before: `.opts(backoff=otpy.Backoff(first=0.5, most=30.0))`, or of a retry.
 
     OTP has none. Prior art: CrashLoopBackOff of Kubernetes, akka's BackoffSupervisor, RestartSec and RestartSteps of
     systemd. The jitter is the full one of https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
     """
 
     first: float = 1.0
-    """Seconds before the first restart."""
+    """Seconds before the first restart or retry."""
     factor: float = 2.0
     """Each further pause is so many times the one before."""
     most: float = 60.0
     """Seconds no pause is longer than; applied before the jitter."""
     jitter: float = 1.0
     """The part of a pause that is drawn by chance: 1.0 gives anything from nothing to all of it, 0.0 always all of it.
-    Children that failed together so do not come back together."""
+    What failed together so does not come back together."""
     reset_after: float | None = None
-    """Seconds a child must have run for its next pause to be the first one again; None means as long as `most`."""
+    """Seconds a child must have run for its next pause to be the first one again; None means as long as `most`.
+    A retry does not ask."""
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
@@ -58,6 +59,21 @@ def delay(backoff: Backoff, attempts: int, chance: float) -> float:
     except OverflowError:
         full = backoff.most if backoff.first else 0.0
     return full * (1 - backoff.jitter * chance)
+
+
+def delay_as_asked(backoff: Backoff, attempts: int, asked: float, chance: float) -> float:
+    """Seconds before the next attempt at a service that has said when to come again, as by Retry-After.
+
+    Never sooner than asked, also beyond `most`; and with some jitter on top, for it has told all others the same.
+
+    Args:
+        backoff: how to wait.
+        attempts: as for `delay`.
+        asked: seconds.
+        chance: drawn from [0, 1).
+    """
+    full = delay(backoff, attempts, 0.0)
+    return max(full, asked) + 0.2 * full * backoff.jitter * chance
 
 
 def is_healthy(backoff: Backoff, ran: float) -> bool:

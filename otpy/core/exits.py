@@ -13,7 +13,7 @@ class ExitAction:
 
     what: str
     """`stopped others`, `restart`, `attempt` at one that failed, `restart failed`, `start failed` when it was done by
-    hand, `waits`, `gave up`, `ended itself`, `kept` or `forgot`."""
+    hand, `waits`, `moved` into a process as it was stuck, `gave up`, `ended itself`, `kept` or `forgot`."""
     ago: float
     """Seconds before the record was made."""
     restart: int = 0
@@ -30,7 +30,7 @@ class ExitAction:
     """How many more there were."""
     detail: str | None = None
     """What there is to add: the strategy that took others along, the reason of a failed restart, the time of a wait,
-    the kind of auto_shutdown; `child` where a child alone was given up."""
+    the place it was moved to, the kind of auto_shutdown; `child` where a child alone was given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,14 +208,13 @@ class Signalled(Reason):
 
     number: int
     """Which, as `signal.SIGSEGV`."""
+    by: str = field(default="", compare=False)
+    """Who has sent it, where that is known. Makes no difference to `==`."""
 
     def __str__(self) -> str:
-        try:
-            name = signal.Signals(self.number).name
-        except ValueError:
-            name = f"signal {self.number}"
-        by = ", by the kernel (out of memory?) or somebody" if self.number == signal.SIGKILL else ""
-        return f"its process was killed by {name}{by}"
+        if self.number == signal.SIGKILL:
+            return f"its process was killed by SIGKILL: by {self.by or _WHO_KILLS}"
+        return f"its process was killed by {_signal_in_words(self.number)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +302,19 @@ def told_restarts(restarts: tuple[Restart, ...], count: int) -> str:
     earlier = [f"{missing} more"] if missing > 0 else []
     return f", after restarts of {', '.join([*earlier, *told[-MAX_RUNS:]])}"
 
+
+def _signal_in_words(number: int) -> str:
+    """A signal as `SIGSEGV (segmentation fault)`."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    told = signal.strsignal(number) or ""
+    told = told if told[1:2].isupper() else told[:1].lower() + told[1:]
+    return f"{name} ({told})" if told else name
+
+
+_WHO_KILLS = "the kernel's out-of-memory killer, or somebody outside"
 
 TEXT_ONLY = frozenset(
     (Normal, Kill, Killed, NoProc, BadSpec, BadReturn, TimedOut, Crashed, Exited, Signalled, NoConnection)

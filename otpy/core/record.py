@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ActorRecord", "MailboxRecord", "StateRecord"]
+__all__ = ["ActorRecord", "MailboxRecord", "ProcessRecord", "StateRecord"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRecord:
+    """The process of a process child, as the kernel sees it."""
+
+    pid: int
+    """Its process id; 0 while it is being started."""
+    memory_bytes: int = 0
+    """What it holds in memory, with what it shares with others."""
+    cpu: float = 0.0
+    """Seconds of CPU time it has used."""
+    limits: tuple[str, ...] = ()
+    """What its spec allows it, as `memory 512 MiB`."""
+    problem: str | None = None
+    """Why nothing is known of its inside: it does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +37,9 @@ class ActorRecord:
     """`worker` or `supervisor`."""
     status: str
     """`starting`, `idle`, `running`, `suspended`, `stopping`, `zombie`, `restarting`,
-    `stopped` or `failed`: given up by a limit of its own."""
+    `stopped`, `failed`: given up by a limit of its own, or `silent`: its process does not answer."""
     place: str
-    """`pool` or `thread`."""
+    """`pool`, `thread`, `loop` or `process`."""
     number: int
     """The incarnation, unique in its system; 0 when there is no process."""
     name: str | None
@@ -51,7 +67,7 @@ class ActorRecord:
     monitors: int
     """How many watch it."""
     resources: tuple[str, ...]
-    """What it holds through `self.use`."""
+    """What it holds through `self.use` and `self.ause`."""
     last_exit: str | None
     """Why the previous incarnation ended."""
     next_start: float | None = None
@@ -60,6 +76,16 @@ class ActorRecord:
     """Seconds since it was suspended; None when it is not."""
     waiting: str | None = None
     """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
+    trouble: str | None = None
+    """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`."""
+    handlers: int = 0
+    """Handlers in flight, of an actor that may have several."""
+    max_concurrency: int = 1
+    """How many it may have."""
+    timers: int = 0
+    """Timers that will send it something."""
+    process: ProcessRecord | None = None
+    """Its process, if it has one of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

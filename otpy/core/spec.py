@@ -36,6 +36,7 @@ __all__ = [
     "INFINITY",
     "ChildSpec",
     "Name",
+    "OnStuck",
     "Options",
     "Overflow",
     "Place",
@@ -55,6 +56,7 @@ BRUTAL_KILL: Final = "brutal_kill"
 
 Shutdown = float | Literal["brutal_kill"]
 Place = Literal["pool", "thread", "loop", "process"]
+OnStuck = Literal["process"]
 Overflow = Literal["drop_new", "drop_old", "raise"]
 
 
@@ -89,10 +91,13 @@ class OptionWords(TypedDict, total=False):
     significant: bool
     start_timeout: float | None
     place: Place
+    loop: str | None
     max_queue: int | None
     overflow: Overflow
     backoff: Backoff | None
     limit: Limit | None
+    on_stuck: OnStuck | None
+    silence: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +114,8 @@ class Options:
     """Seconds `init` may take; None, OTP's default, waits for ever."""
     place: Place | None = None
     """Where it runs; None means what its class says."""
+    loop: str | None = None
+    """On which event loop, by a name of your own; None means the system's first one."""
     max_queue: int | None = None
     """Messages its mailbox holds at most; None means no limit."""
     overflow: Overflow = "drop_new"
@@ -117,6 +124,15 @@ class Options:
     """Pauses before its restarts; None, OTP's way, starts it again at once."""
     limit: Limit | None = None
     """A restart limit of its own; None means that its restarts count for its supervisor's."""
+    on_stuck: OnStuck | None = None
+    """`process`: when it was killed and its code still runs, it is started in a process from then on; None: never."""
+    silence: float | None = None
+    """Seconds without a sign of life after which its process is killed; None means that it is only reported."""
+
+    def where(self, own: str) -> str:
+        """Where it runs, as text; `own` is the place of its class."""
+        place = self.place or own
+        return place if self.loop is None else f"{place}:{self.loop}"
 
 
 DEFAULT: Final = Options()

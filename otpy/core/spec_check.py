@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, get_args
 from otpy.core.backoff import Backoff
 from otpy.core.intensity import Limit
 from otpy.core.number import is_number
-from otpy.core.spec import BRUTAL_KILL, DEFAULT, ChildSpec, Overflow, Place
+from otpy.core.spec import BRUTAL_KILL, DEFAULT, ChildSpec, OnStuck, Overflow, Place
 from otpy.core.strategy import Restart
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr, safe_str
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_spec", "check_specs"]
 
-_CHOICES: Final = {"restart": get_args(Restart), "place": (*get_args(Place), None), "overflow": get_args(Overflow)}
+_CHOICES: Final = {
+    "restart": get_args(Restart),
+    "place": (*get_args(Place), None),
+    "overflow": get_args(Overflow),
+    "on_stuck": (*get_args(OnStuck), None),
+}
 
 
 def check_specs(
@@ -81,6 +86,7 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
         if value not in choices:
             words = [choice for choice in choices if choice is not None]
             raise SpecError(where, f"{option}={safe_repr(value)}: {did_you_mean(safe_str(value), words)}")
+    _check_loop(where, options)
     _check_times(where, options)
     _check_queue(where, options)
     _check_gentle(where, options)
@@ -91,12 +97,23 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
         raise SpecError(where, f"significant=True with restart={safe_repr(options.restart)}, {auto_shutdown=}: {mend}")
 
 
+def _check_loop(where: str, options: Options) -> None:
+    name = options.loop
+    if name is not None and not (isinstance(name, str) and name.isprintable() and name.strip()):
+        raise SpecError(where, f"loop={safe_repr(name)}: a name for an event loop, or None for the system's first one")
+
+
 def _check_times(where: str, options: Options) -> None:
     shutdown, timeout = options.shutdown, options.start_timeout
     if shutdown is not None and shutdown != BRUTAL_KILL and not (is_number(shutdown) and shutdown >= 0):
         raise SpecError(where, f"shutdown={safe_repr(shutdown)}: seconds >= 0, otpy.INFINITY or otpy.BRUTAL_KILL")
     if timeout is not None and not (is_number(timeout) and 0 < timeout < math.inf):
         raise SpecError(where, f"start_timeout={safe_repr(timeout)}: seconds > 0, or None to wait for ever")
+    silence = options.silence
+    if silence is not None and not (is_number(silence) and 0 < silence < math.inf):
+        raise SpecError(where, f"silence={safe_repr(silence)}: seconds > 0, or None to report it and no more")
+    if options.on_stuck is not None and options.restart == "temporary":
+        raise SpecError(where, "on_stuck with restart='temporary': it is never started again")
 
 
 def _check_queue(where: str, options: Options) -> None:

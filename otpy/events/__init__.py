@@ -7,8 +7,11 @@ from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
+from otpy.events.processes import ProcessAnswers, ProcessSilent
+from otpy.events.resilience import BreakerChanged
 from otpy.events.supervision import (
     ChildGivenUp,
+    ChildMoved,
     ChildStarted,
     ChildStartFailed,
     ChildTerminated,
@@ -20,7 +23,9 @@ from otpy.events.threads import LoopBlocked, ThreadLimitNear, ZombieEnded, Zombi
 
 __all__ = [
     "ActorCrashed",
+    "BreakerChanged",
     "ChildGivenUp",
+    "ChildMoved",
     "ChildStartFailed",
     "ChildStarted",
     "ChildTerminated",
@@ -31,6 +36,8 @@ __all__ = [
     "LoopBlocked",
     "MailboxGrew",
     "Neighbour",
+    "ProcessAnswers",
+    "ProcessSilent",
     "Restart",
     "RestartDelayed",
     "RestartLimitReached",

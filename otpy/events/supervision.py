@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChildGivenUp",
+    "ChildMoved",
     "ChildStartFailed",
     "ChildStarted",
     "ChildTerminated",
@@ -129,6 +130,17 @@ class RestartDelayed(Event):
 
     def __str__(self) -> str:
         return f"{self.path} is to be started again in {self.seconds:.3g} s ({self.reason})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildMoved(Event):
+    """The code of a killed child never came to its end: from now on it runs in another place, as its spec asks for."""
+
+    place: str
+    """Where."""
+
+    def __str__(self) -> str:
+        return f"{self.path} was killed but still runs: from now on it is started in a {self.place}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

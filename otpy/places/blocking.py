@@ -32,6 +32,9 @@ FORMS = {
     "Future.get": "the future itself",
     "sleep": "otpy.asleep(…)",
     "Application.wait": "system.await_end()",
+    "Application.stop": "system.astop(…)",
+    "System.stop": "system.astop(…)",
+    "run": "otpy.run_async(…)",
     "Gate.wait": "gate.await_open()",
 }
 """What has a form to be awaited."""

@@ -1,4 +1,4 @@
-"""The place `loop`: one event loop on one thread for all actors whose handlers are coroutine functions."""
+"""The place `loop`: an event loop on a thread for actors whose handlers are coroutine functions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from contextvars import Context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from otpy.places.crew import LoopCrew
 from otpy.places.loop_watch import LoopWatch
-from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker
+from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker, TaskSeat
+from otpy.runtime.async_death import async_obey
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH
 from otpy.runtime.home import PLACES
@@ -20,9 +22,9 @@ from otpy.runtime.seat import sit
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
-    from otpy.runtime.home import Home
+    from otpy.runtime.home import Home, RunQueue
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -32,31 +34,39 @@ __all__ = ["LoopHome"]
 SPARE_WORKERS = 256
 """Tasks kept for the next time many handlers are suspended at once."""
 
+BATCH = 50
+"""Messages one turn handles before the next actor gets the worker."""
+
+TURNS = 32
+"""Turns after which the loop looks at what else there is: sockets, timers, other threads."""
 
 MAX_DEPTH = 16
 """Workers that may lend each other one step: a long chain of calls must not exhaust the interpreter's stack."""
 
 
 class LoopHome:
-    """Gives turns to all loop actors of a system, in the tasks of its `LoopWorker`s.
+    """Gives turns to all actors on one loop of a system, in the tasks of its `LoopWorker`s.
 
     As in the pool, who appends to `queue` then looks at `free`, and who adds to `free` then looks at `queue`. There is
     one token: the worker that has it takes the next actors; one whose handler suspends puts it back.
     """
 
-    place = "loop"
     settle = staticmethod(async_settle)
+    obey = staticmethod(async_obey)
+    batch = BATCH
+    turns_at_once = TURNS
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, place: str = "loop") -> None:
         """Have a loop, and no thread yet."""
+        self.place = place
         self.system = system
-        self.queue: deque[Any] = deque()
+        self.queue: RunQueue = deque()
         self.free: list[bool] = [True]
-        self.seat = LoopSeat()
-        self.loop = _new_loop()
+        self.seat = self.make_seat()
+        self.loop = self.make_loop()
         self.steps = 0
-        self.workers: set[LoopWorker] = set()
-        self.suspended: set[LoopWorker] = set()
+        self.workers: set[TaskSeat] = set()
+        self.suspended: set[TaskSeat] = set()
         self.watch = LoopWatch(self)
         self.spare: Context | None = None
         self._idle: list[LoopWorker] = []
@@ -66,6 +76,22 @@ class LoopHome:
         self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
         system.threads.add(self)
 
+    def make_seat(self) -> LoopSeat:
+        """The seat of its thread."""
+        return LoopSeat(f"otpy-{self.place.replace(':', '-')}")
+
+    def make_loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
+        return _new_loop()
+
+    def make_task(self, work: Coroutine[Any, Any, None], *, name: str, context: Context) -> asyncio.Task[None]:
+        """A task for a worker or a handler; no factory of the loop's own makes it, which might begin it at once."""
+        return asyncio.Task(work, loop=self.loop, name=name, context=context)
+
+    def crew(self, ref: Ref[Any]) -> LoopCrew:
+        """For an actor that may have several handlers in flight."""
+        return LoopCrew(self, ref)
+
     # For other threads.
 
     def engage(self) -> bool:
@@ -74,21 +100,28 @@ class LoopHome:
             self.free.pop()
         except IndexError:
             return True
-        if get_ident() == self.seat.ident:
-            self._begin()
-            return True
-        if not self._has_thread and not self._start():
-            self.free.append(True)
-            return False
         try:
-            self.loop.call_soon_threadsafe(self._begin)
-        except RuntimeError:  # closed
-            self.free.append(True)
-            self._drop_dead()
+            if get_ident() == self.seat.ident:
+                self._begin()
+                if asyncio.current_task(self.loop) is None:  # a `__del__`, or a signal: the loop may be falling asleep
+                    self.loop.call_soon_threadsafe(_nothing)
+            elif not self._has_thread and not self._start():
+                self.free.append(True)
+                return False
+            elif self.is_over():
+                self._refuse()
+            else:
+                self.loop.call_soon_threadsafe(self._begin)
+        except RuntimeError:
+            if not self.is_over():
+                raise
+            self._refuse()
         return True
 
     def post(self, action: Callable[[], object]) -> None:
         """Have the loop do something; at once on its own thread."""
+        if self.is_over():
+            return
         if get_ident() == self.seat.ident:
             action()
             return
@@ -97,6 +130,10 @@ class LoopHome:
             self.loop.call_soon_threadsafe(self._hear, action)
         except RuntimeError:  # closed
             self._posts.pop()
+
+    def is_over(self) -> bool:
+        """Whether its loop will never run again."""
+        return self.loop.is_closed()
 
     def seats(self) -> list[Seat]:
         """Those of its workers."""
@@ -125,6 +162,11 @@ class LoopHome:
         """Do nothing: others live on."""
 
     # On the loop's thread.
+
+    def running(self) -> TaskSeat | None:
+        """Which of its workers runs now; another system may share the thread."""
+        worker = self.seat.worker
+        return worker if worker is not None and worker.home is self else None
 
     def put_back(self) -> None:
         """A worker puts the token back, for its handler has suspended."""
@@ -176,6 +218,11 @@ class LoopHome:
         self._idle.append(worker)
         return True
 
+    def forget(self, worker: LoopWorker) -> None:
+        """A worker that may rest is cancelled, by a program that cancels all tasks of its loop."""
+        with suppress(ValueError):
+            self._idle.remove(worker)
+
     def notice_idle(self) -> None:
         """Tell those who wait for rest to look again."""
         if self.system.pool.idle_watchers:
@@ -186,8 +233,10 @@ class LoopHome:
             self.watch.wake()
         if self._idle:
             self._idle.pop().wake()
-        else:
+        elif not self.is_over():
             self.workers.add(LoopWorker(self))
+        else:
+            raise RuntimeError("the event loop is closed")
 
     def _hear(self, action: Callable[[], object]) -> None:
         action()
@@ -201,7 +250,7 @@ class LoopHome:
             if self._has_thread:
                 return True
             try:
-                threading.Thread(target=self._run, name="otpy-loop", daemon=True).start()
+                threading.Thread(target=self._run, name=self.seat.thread_name, daemon=True).start()
             except RuntimeError:  # can't start new thread
                 return False
             self._has_thread = True
@@ -226,12 +275,16 @@ class LoopHome:
 
     def _end(self) -> None:
         self.loop.close()
-        self._drop_dead()
+        self.drop_dead()
         self.system.threads.discard(self)
         self.system.pool.notice_idle()
 
-    def _drop_dead(self) -> None:
-        """Closed for good: drop what dead actors held."""
+    def _refuse(self) -> None:
+        self.free.append(True)
+        self.drop_dead()
+
+    def drop_dead(self) -> None:
+        """It is over: drop what dead actors held."""
         while self.queue:
             try:
                 ref = self.queue.popleft()
@@ -239,6 +292,9 @@ class LoopHome:
                 return
             if ref.reason is not None:
                 after_turn(ref)
+
+
+def _nothing() -> None: ...
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -250,13 +306,14 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _home(system: System, _: Ref[Any]) -> Home:
-    home = system.homes.get("loop")
+def _home(system: System, _: Ref[Any], name: str | None) -> Home:
+    place = "loop" if name is None else f"loop:{name}"
+    home = system.homes.get(place)
     if home is None:
         with system.lock:
-            home = system.homes.get("loop")
+            home = system.homes.get(place)
             if home is None:
-                home = system.homes["loop"] = LoopHome(system)
+                home = system.homes[place] = LoopHome(system, place)
     return home
 
 

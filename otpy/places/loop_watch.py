@@ -41,7 +41,7 @@ class LoopWatch:
 
     def _look(self) -> None:
         home = self._home
-        now, steps, worker = time.monotonic(), home.steps, home.seat.worker
+        now, steps, worker = time.monotonic(), home.steps, home.running()
         if steps != self._seen:
             self._seen, self._since, self._quiet, self._is_told = steps, now, 0, False
         elif worker is None:
@@ -58,7 +58,7 @@ class LoopWatch:
 
     def _report(self, seconds: float) -> None:
         home = self._home
-        worker = home.seat.worker
+        worker = home.running()
         ref = None if worker is None else worker.ref
         if ref is not None:
             frame = frame_line(home.seat)

@@ -22,16 +22,12 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.places.loop import LoopHome
+    from otpy.runtime.crew import Node
     from otpy.runtime.ref import Ref
 
-__all__ = ["OWNER", "LoopSeat", "LoopWorker"]
+__all__ = ["OWNER", "LoopSeat", "LoopWorker", "TaskSeat", "suspended_frames"]
 
 log = logging.getLogger("otpy")
-
-BATCH = 50
-"""Messages one turn handles before the next actor gets the worker."""
-TURNS = 32
-"""Turns after which the loop looks at what else there is: sockets, timers, other threads."""
 
 OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
 """Set in the context of each actor on a loop, which the tasks that its code starts inherit: whose they are."""
@@ -45,12 +41,12 @@ class LoopSeat(Seat):
 
     __slots__ = ("worker",)
 
-    def __init__(self) -> None:
+    def __init__(self, thread_name: str) -> None:
         """Have no thread yet."""
-        self.worker: LoopWorker | None = None  # a slot, where others have a constant
+        self.worker: TaskSeat | None = None  # a slot, where others have a constant
         super().__init__()
         self.ident = 0
-        self.thread_name = "otpy-loop"
+        self.thread_name = thread_name
 
     @property
     def ref(self) -> Ref[Any] | None:
@@ -69,6 +65,12 @@ class LoopSeat(Seat):
     @lock.setter
     def lock(self, value: object) -> None: ...
 
+    @property
+    def node(self) -> Ref[Any] | Node | None:
+        """As above; of an actor with several handlers which of them."""
+        worker = self.worker
+        return self.ref if worker is None else worker.node or worker.ref
+
     def may_block(self) -> None:
         """It may not."""
         refuse_to_block(None if self.ref is None else self.ref.path)
@@ -80,17 +82,21 @@ class LoopSeat(Seat):
     def asker(self) -> Seat:
         """A seat that says whose task asks."""
         owner = OWNER.get()
-        return self if owner is None else TaskSeat(owner, self.ident)
+        return self if owner is None else TaskSeat(owner, self)
 
 
 class TaskSeat(Seat):
-    """Stands for a task beside a handler: whose it is."""
+    """Stands for a task of an actor's: whose it is."""
 
     __slots__ = ()
 
-    def __init__(self, ref: Ref[Any] | None, ident: int) -> None:
-        self.ident = ident
-        self.thread_name = "otpy-loop"
+    node: Any = None  # of the handlers that one actor has in flight: which of them
+    task: asyncio.Task[None]
+    home: LoopHome
+
+    def __init__(self, ref: Ref[Any] | None, seat: Seat) -> None:
+        self.ident = seat.ident
+        self.thread_name = seat.thread_name
         self.pool = self.late = None
         self.ref = ref
         self.turns = 0
@@ -107,9 +113,16 @@ class _Parking(asyncio.Future[None]):
 
     bridged: asyncio.Future[Any] | None = None
 
+    def __init__(self, worker: LoopWorker) -> None:
+        super().__init__(loop=worker.home.loop)
+        self._worker = worker
+
     def cancel(self, msg: Any | None = None) -> bool:
-        """Cancel what the worker really waits for, as its task would."""
-        return super().cancel(msg) if self.bridged is None else self.bridged.cancel(msg)
+        """Cancel what the worker really waits for, as its task would; one that rests will not be woken any more."""
+        if self.bridged is not None:
+            return self.bridged.cancel(msg)
+        self._worker.home.forget(self._worker)
+        return super().cancel(msg)
 
 
 class LoopWorker(TaskSeat):
@@ -122,7 +135,18 @@ class LoopWorker(TaskSeat):
     All but `interrupt` runs on the loop's thread.
     """
 
-    __slots__ = ("_parking", "_told", "_work", "home", "is_lent", "is_suspended", "stepper", "task")
+    __slots__ = (
+        "_is_new",
+        "_parking",
+        "_told",
+        "_told_of",
+        "_work",
+        "home",
+        "is_lent",
+        "is_suspended",
+        "stepper",
+        "task",
+    )
 
     target = None
     word = "await"
@@ -131,16 +155,19 @@ class LoopWorker(TaskSeat):
 
     def __init__(self, home: LoopHome) -> None:
         """Begin with the next turn; the home's one token is this worker's."""
-        super().__init__(None, home.seat.ident)
+        super().__init__(None, home.seat)
         self.home = home
         self.is_suspended = False
-        self.stepper = _stepper()
+        self._is_new = True
+        self.stepper = _stepper(home.batch)
         self._told: Reason | None = None
+        self._told_of = 0  # the number of the actor whom that concerns: a reason goes from one to the next by links
         self.is_lent = False
-        self._parking = _Parking(loop=home.loop)
+        self._parking = _Parking(self)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
-        self.task = home.loop.create_task(self._live(), name="otpy-worker", context=Context())
+        self.task = home.make_task(self._live(), name="otpy-worker", context=Context())
+        self.task.add_done_callback(self._ended)
 
     def wake(self) -> None:
         """Have its task go on."""
@@ -179,22 +206,26 @@ class LoopWorker(TaskSeat):
 
     def frames(self) -> list[FrameType]:
         """Where the handler is suspended, or what the loop's thread runs."""
-        return _suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
+        return suspended_frames(self.stepper) if self.is_suspended else self.home.seat.frames()
 
     async def _live(self) -> None:
-        try:
-            await self._work
-        finally:
-            self.home.workers.discard(self)
+        self._is_new = False
+        await self._work
+
+    def _ended(self, _: object) -> None:
+        self.home.workers.discard(self)
+        if self._is_new:  # cancelled before its first step
+            self._work.close()
+            self.home.put_back()
 
     @coroutine
     def _run(self) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912, PLR0915 - the hot loop, and one story
         home = self.home
         queue, free, seat = home.queue, home.free, home.seat
         send = self.stepper.send
-        left = TURNS
+        left = home.turns_at_once
         while True:
-            has_token = True
+            has_token, is_spoilt = True, False
             while queue:
                 ref = queue.popleft()
                 home.steps += 1
@@ -212,6 +243,7 @@ class LoopWorker(TaskSeat):
                 if out is not DONE:
                     has_token = yield from self._suspended(context, out)
                     send = self.stepper.send
+                    is_spoilt = self._is_spoilt()
                 self.ref = None
                 if ref.mailbox or ref.alert:
                     after_turn(ref)
@@ -224,14 +256,18 @@ class LoopWorker(TaskSeat):
                 if context is home.spare:
                     home.return_context(ref)
                 ref = context = None
-                if not has_token:
+                if not has_token or is_spoilt:
                     break
                 left -= 1
                 if not left:
-                    left = TURNS
+                    left = home.turns_at_once
                     if self.is_lent:
                         break
-                    yield None
+                    try:
+                        yield None
+                    except BaseException:  # cancelled by who cancels all tasks of a loop, or the loop is closed
+                        home.put_back()
+                        raise
             if self.is_lent:
                 has_token = False  # it is the lender's, who puts it back
             if self._is_spoilt():
@@ -247,9 +283,14 @@ class LoopWorker(TaskSeat):
             if not home.keep(self):
                 return
             if self._parking.done():
-                self._parking = _Parking(loop=home.loop)
+                self._parking = _Parking(self)
             self._parking._asyncio_future_blocking = True  # noqa: SLF001 - as `await` does
-            yield self._parking
+            try:
+                yield self._parking
+            except BaseException:  # the same
+                if self._parking.done() and not self._parking.cancelled():
+                    home.put_back()  # it was woken to begin, and had the token
+                raise
 
     @coroutine
     def _suspended(  # noqa: C901, PLR0912, PLR0915 - hot as well
@@ -283,7 +324,7 @@ class LoopWorker(TaskSeat):
                         home.engage()
             if watchers and self.waiting:
                 home.notice_idle()
-            if at_once < TURNS and out is not None and out.done() and self._told is None:
+            if at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
                 at_once += 1
                 out._asyncio_future_blocking = False  # noqa: SLF001 - as above
             else:
@@ -314,14 +355,19 @@ class LoopWorker(TaskSeat):
         home.suspended.discard(self)
         return has_token
 
+    def know(self, order: Reason | None) -> None:
+        """Its handler acts on this order already, and is not to be cancelled for it."""
+        self._told = order
+        self._told_of = 0 if self.ref is None else self.ref.number
+
     def _heed(self) -> None:
         """Cancel the handler once for each order to die."""
         ref = self.ref
         if ref is None or not self.is_suspended:
             return
         order = ref.reason or (ref.more.pending if ref.more is not None else None)
-        if order is not None and order is not self._told:
-            self._told = order
+        if order is not None and (order is not self._told or ref.number != self._told_of):
+            self._told, self._told_of = order, ref.number
             self.waiting = False
             self.task.cancel()
 
@@ -332,7 +378,7 @@ class LoopWorker(TaskSeat):
     def _mend(self, error: BaseException) -> object:
         """A turn failed outside of its actor's code, by a mistake of otpy's own: end the actor, and go on."""
         log.critical("a turn on the loop failed outside of its actor's code", exc_info=error)
-        self.stepper = _stepper()
+        self.stepper = _stepper(self.home.batch)
         if self.ref is not None:
             finish(self.ref, Crashed.of(error))
         return DONE
@@ -346,14 +392,14 @@ def _take(tokens: list[Any]) -> bool:
     return True
 
 
-def _stepper() -> Any:
+def _stepper(batch: int) -> Any:
     """A generator that waits for its first actor."""
-    stepper: Any = turns(BATCH)
+    stepper: Any = turns(batch)
     stepper.send(None)
     return stepper
 
 
-def _suspended_frames(coro: Any) -> list[FrameType]:
+def suspended_frames(coro: Any) -> list[FrameType]:
     """The frames from a coroutine or generator down to what it awaits."""
     found = []
     while coro is not None:

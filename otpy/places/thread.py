@@ -27,6 +27,7 @@ class ThreadHome:
 
     place = "thread"
     settle = None
+    obey = None
 
     def __init__(self, system: System, ref: Ref[Any]) -> None:
         """Have no thread yet."""
@@ -122,7 +123,7 @@ class ThreadHome:
         self._system.pool.notice_idle()
 
 
-def _home(system: System, ref: Ref[Any]) -> Home:
+def _home(system: System, ref: Ref[Any], _: str | None) -> Home:
     # A seeded run has one order of turns for all; there every actor belongs to the pool.
     return system.pool if system.pool.is_seeded else ThreadHome(system, ref)
 

@@ -14,7 +14,8 @@ from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.delivery import deliver_info
-from otpy.runtime.links import Down, ExitSignal, Monitor, add_link, drop_link, watch
+from otpy.runtime.extras import AsyncResource
+from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
@@ -22,7 +23,7 @@ from otpy.runtime.request import async_callback, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from otpy.core.spec import ChildSpec
     from otpy.runtime.records import Children
@@ -59,6 +60,12 @@ class Actor(PykkaActor):
     A class with a callback that is a coroutine function runs on the loop without saying so.
     """
 
+    max_concurrency: ClassVar[int] = 1
+    """How many messages a class with coroutine functions handles at once, each in a task of its own.
+
+    They begin in the order of the mailbox, and end as they do.
+    """
+
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
     stops_by_signal: ClassVar[bool] = False  # whether `ref.stop` has to be an exit signal, as it handles no messages
@@ -66,6 +73,9 @@ class Actor(PykkaActor):
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_async: ClassVar[str | None] = None  # a callback of it that is a coroutine function
     otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
+    otpy_winds_up: ClassVar[bool] = (
+        False  # whether it is told, by `otpy_wind_up`, that its `shutdown` time is nearly over
+    )
     otpy_redacts: ClassVar[bool] = False
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
@@ -120,7 +130,10 @@ class Actor(PykkaActor):
     @property
     def caller(self) -> Caller | None:
         """Who waits for the reply to the call being handled; None during other messages."""
-        current = self.ref.current
+        ref = self.ref
+        if ref.more is not None and ref.more.crew is not None:
+            return ref.more.crew.caller()
+        current = ref.current
         return current if isinstance(current, Caller) else None
 
     def send_after(self, seconds: float, message: object) -> Timer:
@@ -157,6 +170,24 @@ class Actor(PykkaActor):
         more.resources.append(resource)
         return value
 
+    async def ause(self, resource: AbstractAsyncContextManager[T]) -> T:
+        """As `use`, for an async context manager; what both have entered is closed in one reverse order.
+
+        Closing it is part of the actor's end: `terminate` and all closing share the child's `shutdown` time, and the
+        kill that follows cancels what is still being closed. While it is being entered nothing is counted yet; one
+        whose entering is cancelled cleans up by itself, as in `async with`.
+        """
+        ref = self._living()
+        value = await resource.__aenter__()
+        if ref.reason is not None:  # killed meanwhile
+            await resource.__aexit__(None, None, None)
+            raise ActorExit(ref.reason)
+        more = ref.extras()
+        if more.resources is None:
+            more.resources = []
+        more.resources.append(AsyncResource(resource))
+        return value
+
     def link(self, other: Ref[Any]) -> None:
         """Link to another actor: each hears of the other's death. OTP: link/1.
 
@@ -166,12 +197,12 @@ class Actor(PykkaActor):
         if other.system is not ref.system:
             text = f"{ref.path} and {other.path} belong to two systems: monitor it instead"
             raise ValueError(text)
-        if not add_link(ref, other):
+        if not other.join(ref):
             exit_signal(ref, other, NoProc())
 
     def unlink(self, other: Ref[Any]) -> None:
         """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
-        drop_link(self.ref, other)
+        other.part(self.ref)
 
     def monitor(self, target: Ref[Any] | str) -> Monitor:
         """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""
@@ -279,6 +310,9 @@ class Actor(PykkaActor):
     def otpy_children(self) -> Children | None:
         """Whom it supervises, for the inspector, in any thread; None for an actor that supervises nobody."""
         return None
+
+    def otpy_wind_up(self) -> None:
+        """Its `shutdown` time is nearly over; called on any thread, of those whose class says that it is told."""
 
     def redact(self, name: str, value: Any) -> object:  # noqa: ARG002 - for those who override it
         """Override to hide secrets in what otpy shows of this actor: its state, and its last message in a crash report.

@@ -14,17 +14,18 @@ from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
 from otpy.core.reason import BadReturn, Crashed, Reason
 from otpy.errors import ActorExit
 from otpy.runtime import death, idle
+from otpy.runtime.async_death import async_end, async_obey, async_terminate, farewell
 from otpy.runtime.mailbox import bury
 from otpy.runtime.turn import BadReturnError, defer
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Coroutine, Generator
 
     from otpy.runtime.caller import Caller
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
 
-__all__ = ["DONE", "async_settle", "turns"]
+__all__ = ["DONE", "async_settle", "attend", "crash", "serve", "stop", "turns"]
 
 DONE = object()
 """What `turns` yields when a turn is over."""
@@ -41,8 +42,12 @@ def turns(budget: int) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912, PLR
         ref = yield DONE
         try:
             if ref.alert and not (yield from attend(ref)):
-                continue
-            box, actor, left = ref.mailbox, ref.actor, budget
+                left = 0
+            elif ref.more is not None and ref.more.crew is not None:
+                left = 0
+                yield from ref.more.crew.turn(budget)
+            else:
+                box, actor, left = ref.mailbox, ref.actor, budget
             while box and left:
                 left -= 1
                 try:
@@ -87,12 +92,28 @@ def turns(budget: int) -> Generator[Any, Any, None]:  # noqa: C901, PLR0912, PLR
             raise
         except BaseException as error:
             yield from crash(ref, error)
+        if ref.reason is not None:
+            yield from farewell(ref)
+
+
+async def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
+    """As `turn.stop`."""
+    reason = await async_terminate(ref, reason)
+    if ref.more is not None and ref.more.pending is reason:
+        await async_obey(ref)
+        return
+    if decision.has_reply and caller is not None:
+        caller.resolve(decision.reply)
+    await async_end(ref, reason)
 
 
 async def async_settle(  # noqa: C901 - one a case, as in `turn.settle`
-    ref: Ref[Any], decision: Any, caller: Caller | None
+    ref: Ref[Any],
+    decision: Any,
+    caller: Caller | None,
+    end: Callable[[Ref[Any], Stop, Reason, Caller | None], Coroutine[Any, Any, None]] = stop,
 ) -> None:
-    """As `turn.settle`; the decision may be a coroutine that makes it."""
+    """As `turn.settle`; the decision may be a coroutine that makes it, and `end` says how it ends the actor."""
     while ref.reason is None:
         if decision.__class__ is CoroutineType:
             decision = await decision
@@ -106,7 +127,7 @@ async def async_settle(  # noqa: C901 - one a case, as in `turn.settle`
                 if caller is not None and caller.claim:
                     defer(ref, caller)
             case Stop(reason=reason):
-                await stop(ref, decision, reason, caller)
+                await end(ref, decision, reason, caller)
                 return
             case Continue():
                 timeout, then = None, decision
@@ -123,33 +144,18 @@ async def async_settle(  # noqa: C901 - one a case, as in `turn.settle`
     ref.alert = True  # as in `turn.settle`
 
 
-async def stop(ref: Ref[Any], decision: Stop, reason: Reason, caller: Caller | None) -> None:
-    """As `turn.stop`."""
-    reason = await terminate(ref, reason)
-    if ref.more is not None and ref.more.pending is reason:
-        death.obey(ref)
-        return
-    if decision.has_reply and caller is not None:
-        caller.resolve(decision.reply)
-    death.end(ref, reason)
-
-
-async def terminate(ref: Ref[Any], reason: Reason) -> Reason:
-    """As `death.terminate`, which runs the first step of it."""
-    work: list[Any] = []
-    reason = death.terminate(ref, reason, work.append)
-    if not work:
-        return reason
-    try:
-        await work[0]
-    except ActorExit as way_out:
-        return way_out.reason
-    except BaseException as error:
-        pending = ref.more.pending if ref.more is not None else None
-        if isinstance(error, CancelledError) and pending is not None:
-            return pending
-        return Crashed.of(error, death.BOX)
-    return reason
+async def serve(
+    ref: Ref[Any],
+    work: Any,
+    caller: Caller | None,
+    end: Callable[[Ref[Any], Stop, Reason, Caller | None], Coroutine[Any, Any, None]],
+) -> None:
+    """Handle one message beside the turn: await its handler, if it is a coroutine, and do what that has decided."""
+    result = await work if work.__class__ is CoroutineType else work
+    if isinstance(result, Decision) or (caller is None and result is not None):
+        await async_settle(ref, result, caller, end)
+    elif caller is not None:
+        caller.resolve(result)
 
 
 async def crash(ref: Ref[Any], error: BaseException) -> None:
@@ -167,7 +173,7 @@ async def _crash(ref: Ref[Any], error: BaseException) -> None:
         ref.alert = True
         return
     if isinstance(error, ActorExit | CancelledError) and ref.more is not None and ref.more.pending is not None:
-        death.obey(ref)
+        await async_obey(ref)
         return
     reason: Reason
     match error:
@@ -177,7 +183,7 @@ async def _crash(ref: Ref[Any], error: BaseException) -> None:
             reason = BadReturn(str(error))
         case _:
             reason = Crashed.of(error, death.BOX)
-    death.end(ref, await terminate(ref, reason))
+    await async_end(ref, await async_terminate(ref, reason))
 
 
 async def attend(ref: Ref[Any], message: Message | None = None) -> bool:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import NoProc
 from otpy.errors import ActorExit, DeadlockError, NoProcError
 from otpy.runtime.awaiting import refuse_circle
-from otpy.runtime.caller import Caller, deadlock
+from otpy.runtime.caller import Caller
+from otpy.runtime.circle import deadlock
 from otpy.runtime.extras import limit_above
 from otpy.runtime.mailbox import bury, open_mailbox
 from otpy.runtime.message import request_word
@@ -23,6 +24,7 @@ from otpy.runtime.station import NO_LOCK, Station, station
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
+    from otpy.runtime.crew import Node
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
 
@@ -76,15 +78,16 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
     seat = spot.seat
     worker = seat.worker
     me: Ref[Any] | None = seat.ref if worker is None else worker.ref
+    node = me if worker is None else worker.node or me  # of an actor with several handlers: which of them
     system = ref.system
     if ref.reason is not None or system.forked:
         raise NoProcError(ref.path, request_word(message), ref.reason or NoProc(), limit_above(ref))
     caller = AwaitedCaller(spot, worker, worker or seat.asker(), ref, message)
     deadline = timer = None
     try:
-        if worker is not None and me is not None:
-            me.waiting = caller  # publish, then look, as in `call`
-            if (ref is me or ref.waiting is not None) and (chain := deadlock(me, ref)):
+        if worker is not None and node is not None:
+            node.waiting = caller  # publish, then look, as in `call`
+            if (ref is me or ref.waiting is not None) and (chain := deadlock(node, ref)):
                 raise DeadlockError(ref.path, request_word(message), chain)  # noqa: TRY301 - cleaned up below
         if me is not None and me.alert:
             seat.leave_if_told()
@@ -126,8 +129,8 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
             ref.extras().deferred.pop(caller, None)
         raise
     finally:
-        if worker is not None and me is not None:
-            me.waiting = None
+        if worker is not None and node is not None:
+            node.waiting = None
             worker.waiting = False
         if deadline is not None:
             deadline.callers.pop(caller, None)
@@ -157,7 +160,7 @@ class AwaitedSlot(Slot):
         self.word = word
         self.deferred = target is None
         self._worker = spot.seat.worker
-        self._me: Ref[Any] | None = spot.seat.ref
+        self._me: Ref[Any] | Node | None = spot.seat.node
         if self._worker is not None and self._me is not None:
             self._me.waiting = self
 

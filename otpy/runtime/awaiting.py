@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallError, DeadlockError
-from otpy.runtime.caller import STANDSTILL, STOOD_STILL, deadlock
+from otpy.runtime.caller import STANDSTILL, STOOD_STILL
+from otpy.runtime.circle import deadlock
+from otpy.runtime.crew import Node
 from otpy.runtime.seat import Seat, Slot, here
 
 if TYPE_CHECKING:
@@ -80,8 +82,10 @@ class Awaiting(Slot):
 _LATE = object()
 
 
-def refuse_circle(me: Ref[Any] | None, target: Ref[Any], word: str) -> None:
-    """Raise DeadlockError when an actor must not wait for another."""
+def refuse_circle(me: Ref[Any] | Node | None, target: Ref[Any], word: str) -> None:
+    """Raise DeadlockError when an actor must not wait for another's start or end."""
+    if isinstance(me, Node) and me.ref is target:
+        raise DeadlockError(target.path, word, [target.path, target.path])
     if me is not None and (target is me or target.waiting is not None):
         chain = deadlock(me, target)
         if chain:

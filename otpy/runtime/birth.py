@@ -11,6 +11,7 @@ from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
 from otpy.core.reason import BadReturn, BadSpec, Crashed, Exit, Normal, Reason, TimedOut
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError, TreeSpecError
+from otpy.runtime.async_death import async_close
 from otpy.runtime.death import BOX, close_resources, finish, kill, leave, report_crash
 from otpy.runtime.extras import nobody, take_starter
 from otpy.runtime.links import drop_link
@@ -64,9 +65,15 @@ def _first_turn(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 async def _started_later(ref: Ref[Any], init: Any) -> None:
     """The same for an `init` that is a coroutine function; awaited by the turn of an actor on a loop."""
     try:
-        outcome = conclude(ref, await init)
+        result = await init
     except BaseException as error:
-        outcome = _failed_init(ref, error)
+        await async_close(ref)
+        outcome: object = _failed_init(ref, error)
+    else:
+        is_told = ref.more is not None and ref.more.pending is not None
+        if is_told or not (result is None or isinstance(result, Continue | NoReply)):
+            await async_close(ref)
+        outcome = conclude(ref, result)
     started(ref, outcome)
 
 
@@ -140,6 +147,8 @@ def conclude(ref: Ref[Any], result: object) -> object:  # noqa: PLR0911 - one a 
     """Do what `init` has decided by its result."""
     told = ref.more.pending if ref.more is not None else None
     if told is not None and not isinstance(result, Stop):  # an exit signal came meanwhile: OTP's would have cut `init`
+        if result.__class__ is CoroutineType:
+            result.close()  # it has not even begun
         return _undo_start(ref, told, StartError(ref.path, told))
     match result:
         case None:

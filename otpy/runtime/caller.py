@@ -18,6 +18,7 @@ from otpy.errors import (
     NoProcError,
     SpecError,
 )
+from otpy.runtime.circle import deadlock
 from otpy.runtime.extras import limit_above
 from otpy.runtime.mailbox import bury, open_mailbox, send
 from otpy.runtime.message import request_word
@@ -35,7 +36,6 @@ __all__ = [
     "Caller",
     "FutureCaller",
     "call",
-    "deadlock",
     "request_future",
     "time_limit",
 ]
@@ -199,32 +199,33 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
         box = ref.mailbox
         if box is None:
             box = open_mailbox(ref)
-        box.append(caller)
-        tok = ref.tok
-        if tok:
-            try:
-                tok.pop()
-                home = ref.home
-                home.queue.append(ref)
-                if home.free:
-                    home.engage()
-            except IndexError:
-                pass
-            except BaseException:
-                system.pool.hurt.append(ref)
-                raise
-        elif ref.reason is not None:
-            bury(ref)
-        if pool is not None:
-            pool.pass_on(seat, caller)
-        elif me is not None:
-            me.system.pool.notice_idle()  # the thread of one actor: it rests now
-        if timeout is None:
-            answered = lock.acquire()
-        elif timer is not None:
-            answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
-        else:
-            answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003, FURB136 - quicker so
+        answered = box.append(caller)  # type: ignore[func-returns-value]  # of a process child, when it has come already
+        if not answered:
+            tok = ref.tok
+            if tok:
+                try:
+                    tok.pop()
+                    home = ref.home
+                    home.queue.append(ref)
+                    if home.free:
+                        home.engage()
+                except IndexError:
+                    pass
+                except BaseException:
+                    system.pool.hurt.append(ref)
+                    raise
+            elif ref.reason is not None:
+                bury(ref)
+            if pool is not None:
+                pool.pass_on(seat, caller)
+            elif me is not None:
+                me.system.pool.notice_idle()  # the thread of one actor: it rests now
+            if timeout is None:
+                answered = lock.acquire()
+            elif timer is not None:
+                answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
+            else:
+                answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003, FURB136 - quicker so
     except BaseException:
         _withdraw(me, caller)
         raise
@@ -279,26 +280,3 @@ def _withdraw(me: Ref[Any] | None, caller: Caller) -> None:
     if me is not None:
         me.waiting = None
     caller.abandon()
-
-
-def deadlock(me: Ref[Any], target: Ref[Any]) -> list[str]:
-    """The circle that a call from one actor to another would close, as paths; empty when there is none.
-
-    An edge ends when its reply is given; a deferred reply may come from anybody and proves nothing.
-    """
-    chain, edges = [me], []
-    current: Ref[Any] | None = target
-    while current is not me:
-        edge = None if current is None else current.waiting
-        if current is None or edge is None or edge.deferred or not edge.claim or current in chain:
-            return []
-        chain.append(current)
-        edges.append(edge)
-        current = edge.target
-    # Seen one after the other they prove nothing: one may have ended before the next began. An edge never comes back,
-    # so those that are still there now were all there when the first look was over.
-    if any(
-        ref.waiting is not edge or edge.deferred or not edge.claim for ref, edge in zip(chain[1:], edges, strict=True)
-    ):
-        return []
-    return [ref.path for ref in (*chain, me)]

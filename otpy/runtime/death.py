@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed, Killed, NoProc, Normal, Reason, Shutdown, is_clean
 from otpy.errors import ActorExit, StartError
-from otpy.runtime.extras import take_starter
+from otpy.runtime.crew import crew_of
+from otpy.runtime.extras import resource_word, take_starter
 from otpy.runtime.history import is_ordered
 from otpy.runtime.links import ExitSignal, drop_link, linked
 from otpy.runtime.mailbox import bury, poke, put, ready
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOX",
     "LAST_BREATH",
+    "close_last",
     "close_resources",
     "deliver_exit",
     "end",
@@ -98,11 +100,16 @@ def close_resources(ref: Ref[Any]) -> None:
     """Close what `self.use` opened, the last first; a failure is logged and keeps none of the others open."""
     more = ref.more
     while more is not None and more.resources:
-        resource = more.resources.pop()
-        try:
-            resource.__exit__(None, None, None)
-        except BaseException:
-            log.exception("%s: closing %s failed", ref.path, type(resource).__name__)
+        close_last(ref, more.resources)
+
+
+def close_last(ref: Ref[Any], resources: list[Any]) -> None:
+    """Close the last one of them. One that has to be awaited is closed by `async_death`, while its loop runs."""
+    resource = resources.pop()
+    try:
+        resource.__exit__(None, None, None)
+    except BaseException:
+        log.exception("%s: closing %s failed", ref.path, resource_word(resource))
 
 
 def finish(  # noqa: C901 - the order of dying is one story
@@ -218,7 +225,7 @@ def leave(ref: Ref[Any]) -> None:
 
 def _leave_idle(ref: Ref[Any]) -> None:
     """Nobody runs a dead actor and nobody will: drop what it held."""
-    if ref.more is not None and ref.more.resources:
+    if (ref.more is not None and ref.more.resources) or crew_of(ref) is not None:
         ready(ref)  # closing them is its own business, on a thread of its own place
     else:
         leave(ref)
@@ -270,8 +277,13 @@ def _end_idle(target: Ref[Any], reason: Reason, sender: Ref[Any], knows: Ref[Any
     return True
 
 
-def obey(ref: Ref[Any]) -> None:
-    """The actor's own turn meets an exit signal that it does not trap: no `terminate`, no more messages."""
+def obey(ref: Ref[Any]) -> object:
+    """The actor's own turn meets an exit signal that it does not trap: no `terminate`, no more messages.
+
+    Returns what its turn has to await, where that may be needed.
+    """
+    if ref.home.obey is not None:
+        return ref.home.obey(ref)
     more = ref.extras()
     pending, sender = more.pending, more.sender
     if pending is not None and ref.reason is None:
@@ -279,6 +291,7 @@ def obey(ref: Ref[Any]) -> None:
         more.pending = more.sender = None  # it has been heard, and what is closed now may wait for others
         close_resources(ref)
         finish(ref, pending, cause=sender)
+    return None
 
 
 def deliver_exit(actor: Any, signal: ExitSignal) -> object:  # Any: actors are known on a higher floor
@@ -294,11 +307,14 @@ def kill(ref: Ref[Any], by: Ref[Any] | None = None) -> bool:
     """
     owned = _take(ref)  # then it was idle, and nobody will ever run it again
     is_waiting = ref.waiting is not None and not ref.system.is_virtual
-    died = finish(ref, Killed(), may_run=not owned, cause=by)
+    died = finish(ref, Killed(), may_run=not owned or crew_of(ref) is not None, cause=by)
     # Alert, then look at `tok` again: a turn that ends puts `tok` back, then looks at `alert`.
-    if owned or _take(ref):
+    is_left = owned or _take(ref)
+    if is_left:
         _leave_idle(ref)
-    elif died and is_waiting:
+    if is_left and crew_of(ref) is None:
+        return died
+    if died and is_waiting:
         ref.system.timers.after(LAST_BREATH, report_zombie, ref)  # it was interrupted, and is about to end
     elif died:
         report_zombie(ref)

@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from otpy.core.reason import Reason, RestartLimit
     from otpy.runtime.caller import Caller
+    from otpy.runtime.crew import Crew
     from otpy.runtime.links import Monitor
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
-__all__ = ["Extras", "limit_above", "nobody", "take_starter"]
+__all__ = ["AsyncResource", "Extras", "limit_above", "nobody", "resource_word", "take_starter"]
+
+
+class AsyncResource:
+    """An async context manager that was entered."""
+
+    __slots__ = ("manager",)
+
+    def __init__(self, manager: AbstractAsyncContextManager[Any]) -> None:
+        """It was."""
+        self.manager = manager
+
+
+def resource_word(resource: AbstractContextManager[Any] | AsyncResource) -> str:
+    """What is shown of a resource: its class."""
+    return type(resource.manager if isinstance(resource, AsyncResource) else resource).__name__
 
 
 class Extras:
@@ -33,6 +49,7 @@ class Extras:
         "_watches",
         "alarms",
         "birth",
+        "crew",
         "gave_up",
         "idle_timer",
         "orphans",
@@ -69,8 +86,10 @@ class Extras:
         """Whether it is in `terminate`, or stops its children."""
         self.idle_timer: Timer | None = None
         """The timeout that the next message cancels."""
-        self.resources: list[AbstractContextManager[Any]] | None = None
-        """What it entered through `self.use`, in order."""
+        self.resources: list[AbstractContextManager[Any] | AsyncResource] | None = None
+        """What it entered through `self.use` and `self.ause`, in order."""
+        self.crew: Crew | None = None
+        """Its handlers in flight, for a class that wants several at once."""
         self.starter: list[Callable[[object], object]] | None = None
         """Told when `init` is done or has failed; who pops it tells."""
         self.orphans: list[Ref[Any]] | None = None
@@ -106,7 +125,7 @@ class Extras:
     @property
     def has_deferred(self) -> bool:
         """Whether anybody waits for a later answer; looked at without making the table."""
-        return bool(self._deferred)
+        return bool(self._deferred) or (self.crew is not None and bool(self.crew.nodes))
 
     @property
     def timers(self) -> set[Timer]:
@@ -114,6 +133,11 @@ class Extras:
         if self._timers is None:
             self._timers = set()
         return self._timers
+
+    @property
+    def timer_count(self) -> int:
+        """How many those are; looked at without making the table."""
+        return len(self._timers or ())
 
     @property
     def watches(self) -> set[Monitor]:
@@ -134,9 +158,14 @@ class Extras:
         """Whether it started others itself; looked at without making the table."""
         return bool(self._spawned)
 
+    def is_held(self) -> bool:
+        """Whether no message is begun: it is suspended, or has as many in flight as it may."""
+        return self.suspended or (self.crew is not None and self.crew.is_full)
+
     def tables(self) -> tuple[list[Timer], list[Monitor], list[Caller]]:
         """What a death has to end: timers, watches, waiting callers."""
-        return list(self._timers or ()), list(self._watches or ()), list(self._deferred or ())
+        callers = list(self._deferred or ()) + (self.crew.callers() if self.crew is not None else [])
+        return list(self._timers or ()), list(self._watches or ()), callers
 
 
 _NO_LANE: deque[Callable[[Ref[Any]], object]] = deque(maxlen=0)

@@ -32,9 +32,9 @@ def hint_for_path(system: System, path: str) -> str:
     holder = system.names.get(path)
     if holder is not None:
         return f"{path!r} is a name; its path is {holder.path!r}"
-    first, *rest = path.split("/")
-    if first != system.name:
+    if path != system.name and not path.startswith(f"{system.name}/"):
         return f"paths here begin with {system.name!r}"
+    rest = path[len(system.name) + 1 :].split("/") if path != system.name else []
     parent, depth = system.root, 0
     above = system.name
     for ident in rest[:-1]:

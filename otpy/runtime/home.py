@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["PLACES", "STAND_INS", "Home", "OwnHome", "RunQueue"]
+__all__ = ["BOXES", "PLACES", "STAND_INS", "Home", "OwnHome", "RunQueue"]
 
 
 class RunQueue(Protocol):
@@ -50,6 +50,10 @@ class Home(Protocol):
     def settle(self) -> Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None:
         """How its actors' decisions are followed, where that may take an `await`; None: as `turn.settle` does."""
 
+    @property
+    def obey(self) -> Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None:
+        """How an exit signal ends its actors, where that may take an `await`; None: as `death.obey` does."""
+
     def close(self) -> None:
         """Let its threads end."""
 
@@ -74,12 +78,15 @@ class OwnHome(Home, Protocol):
         """One of its actors has left for good."""
 
 
-def _pool(system: System, _: Ref[Any]) -> Home:
+def _pool(system: System, _: Ref[Any], __: str | None) -> Home:
     return system.pool
 
 
-PLACES: dict[str, Callable[[System, Ref[Any]], Home]] = {"pool": _pool}
-"""How to make the home for one actor, by the name of its place; places register themselves."""
+PLACES: dict[str, Callable[[System, Ref[Any], str | None], Home]] = {"pool": _pool}
+"""How to make the home for one actor, by its place, with the loop it wants; places register themselves."""
 
 STAND_INS: dict[str, Callable[[System, type[Actor], ChildSpec], type[Actor]]] = {}
 """Places that run an actor elsewhere put a class of their own into its place; by the name of the place."""
+
+BOXES: dict[str, Callable[[Ref[Any], Options], Any]] = {}
+"""Their mailboxes, which must be there before anybody can find the actor by its name; None: as in the pool."""

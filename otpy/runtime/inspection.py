@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from otpy.core.record import MailboxRecord, StateRecord
 from otpy.errors import ActorBusyError, ChildStateError, NoSuchActorError
+from otpy.runtime.beyond import LOOK_TIME, look_at, look_beyond, stands_for
+from otpy.runtime.crew import crew_of
 from otpy.runtime.death import kill
 from otpy.runtime.look import GONE, LATE, ask_in_turn, mailbox_of, state_of
 from otpy.runtime.recall import exits_of
-from otpy.runtime.records import child_record, children_of, record_of, records_below
-from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.records import Child, child_record, children_of, record_of, records_below
+from otpy.runtime.stacks import doing, stacks_of
 from otpy.runtime.suspension import set_suspended
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from otpy.core.exits import ExitRecord
     from otpy.core.record import ActorRecord
+    from otpy.runtime.beyond import Beyond, Seen
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
 __all__ = ["Inspection"]
+
+NOTHING: Mapping[Ref[Any], Seen] = MappingProxyType({})
 
 
 class Inspection:
@@ -29,19 +37,34 @@ class Inspection:
     def _system(self) -> System:
         return cast("System", self)
 
-    def records(self, path: str | None = None, limit: int = 200) -> list[ActorRecord]:
-        """The actors at and below a path, depth first in start order; at most `limit` children of each are listed."""
+    def asks_processes(self) -> bool:
+        """Whether whoever looks may have to wait for the answer of another process."""
+        return bool(self._system.beyonds)
+
+    def records(self, path: str | None = None, limit: int = 200, *, within: float = LOOK_TIME) -> list[ActorRecord]:
+        """The actors at and below a path, depth first in start order; at most `limit` children of each are listed.
+
+        Process children are asked for what is inside of them, for `within` real seconds all together. One that has not
+        answered by then is listed as `silent`.
+        """
+        inner = stands_for(self._system, path, below=True) if path is not None else None
+        if inner is not None and path is not None:
+            return self._inside(inner, path, limit, within)
+        seen = look_beyond(self._system, path, limit, within) if self._system.beyonds else {}
         if path is not None and path != self._system.name:
-            return [self._record_at(path), *self._below(path, limit)]
+            return [self._record_at(path, seen), *self._below(path, limit, seen)]
         found: list[ActorRecord] = []
         roots = [self._system.root] if self._system.root is not None and self._system.root.reason is None else []
         for top in [*roots, *(ref for ref in list(self._system.tops.values()) if ref is not self._system.root)]:
-            found.extend(records_below(self._system, top, limit))
+            found.extend(records_below(self._system, top, limit, seen))
         return found
 
     def record(self, path: str) -> ActorRecord:
         """One actor. Raises NoSuchActorError."""
-        return self._record_at(path)
+        inner = stands_for(self._system, path, below=True)
+        if inner is not None:
+            return self._inside(inner, path, 0, LOOK_TIME)[0]
+        return self._record_at(path, look_at(self._system, self._system.find(path), LOOK_TIME))
 
     def exits(self, path: str | None = None, limit: int = 20) -> list[ExitRecord]:
         """The latest exits of a path, of what is above and below it, and those that took it along; the latest first.
@@ -62,13 +85,15 @@ class Inspection:
         return [record_of(self._system, ref) for ref in list(self._system.undead)]
 
     def stack(self, path: str) -> str | None:
-        """The Python stack of a running actor; None when it rests, or is a child without a process."""
+        """The Python stack of a running actor, of several handlers each; None when it rests or has no process."""
+        inner = stands_for(self._system, path)
+        if inner is not None:
+            return inner.stack(path)
         ref = self._system.find(path) or self._zombie_at(path)
         if ref is None:
             self._record_at(path)  # raises, unless somebody keeps it without a process
             return None
-        seat = seat_of(self._system, ref)
-        return None if seat is None else stack_of(seat)
+        return stacks_of(self._system, ref)
 
     def counts(self) -> dict[str, int]:
         """How many actors, zombies, threads and waiting turns there are."""
@@ -86,6 +111,10 @@ class Inspection:
             NoSuchActorError: nobody is there.
             ChildStateError: it is no child of a supervisor, or that is suspended.
         """
+        inner = stands_for(self._system, path, below=True)
+        if inner is not None:
+            inner.carry_out("terminate_child", path, None)
+            return
         parent, argument = self._below_supervisor(path)
         parent.within(None).call(parent.actor_class.terminate_child, argument)
 
@@ -97,13 +126,21 @@ class Inspection:
             ChildStateError: it is no child of a supervisor, or that is suspended.
             StartError: it did not start; it stays stopped.
         """
+        inner = stands_for(self._system, path, below=True)
+        if inner is not None:
+            inner.carry_out("restart_child", path, None)
+            return
         parent, argument = self._below_supervisor(path)
         cls = parent.actor_class
         parent.within(None).call(cls.renew_child if cls.names_children else cls.restart_child, argument)
 
     def kill(self, path: str) -> None:
         """Kill one actor; its supervisor acts on it. Raises NoSuchActorError."""
-        kill(self._living(path))
+        inner = stands_for(self._system, path, below=True)
+        if inner is None:
+            kill(self._living(path))
+        else:
+            inner.carry_out("kill", path, LOOK_TIME)
 
     def suspend(self, path: str, *, timeout: float = 5.0, seconds: float | None = None) -> None:
         """Have an actor handle no messages until it is resumed; they wait in its mailbox. OTP: sys:suspend/1.
@@ -129,10 +166,16 @@ class Inspection:
     def _set_suspended(
         self, path: str, verb: str, timeout: float, *, is_suspended: bool, seconds: float | None = None
     ) -> None:
+        inner = stands_for(self._system, path)
+        if inner is not None:
+            inner.carry_out(verb, path, timeout, timeout, *((seconds,) if is_suspended else ()))
+            return
         ref = self._living(path)
 
-        def change(own: Ref[Any]) -> None:
+        def change(own: Ref[Any]) -> object:
             set_suspended(own, is_suspended=is_suspended, seconds=seconds)
+            crew = crew_of(own)
+            return crew.drain() if crew is not None and is_suspended else None
 
         answer = ask_in_turn(ref, change, timeout)
         if answer is GONE:
@@ -150,6 +193,9 @@ class Inspection:
         Raises:
             NoSuchActorError: nobody is there.
         """
+        inner = stands_for(self._system, path)
+        if inner is not None:
+            return inner.state(path, timeout)
         record = self._record_at(path)
         ref = self._system.find(path)
         if ref is not None:
@@ -165,6 +211,9 @@ class Inspection:
         Raises:
             NoSuchActorError: nobody is there.
         """
+        inner = stands_for(self._system, path)
+        if inner is not None:
+            return inner.mailbox(path, limit)
         record = self._record_at(path)
         ref = self._system.find(path)
         if ref is None:
@@ -173,7 +222,8 @@ class Inspection:
 
     def doing(self, path: str) -> str:
         """What an actor does at this moment, as one line: for how long, in which message, waiting for whom, where."""
-        return doing(self._system, self._living(path))
+        inner = stands_for(self._system, path)
+        return doing(self._system, self._living(path)) if inner is None else inner.doing(path)
 
     def _living(self, path: str) -> Ref[Any]:
         ref = self._system.find(path)
@@ -181,15 +231,23 @@ class Inspection:
             raise self._system.missing(path)
         return ref
 
-    def _record_at(self, path: str) -> ActorRecord:
+    def _inside(self, inner: Beyond, path: str, limit: int, within: float) -> list[ActorRecord]:
+        """What is below an actor that runs elsewhere."""
+        seen = inner.begin(path, limit, within)(within)
+        if seen.own is None:
+            raise ChildStateError(path, "silent", "its process does not answer; look at the one above it")
+        return [seen.own, *seen.below]
+
+    def _record_at(self, path: str, beyond: Mapping[Ref[Any], Seen] = NOTHING) -> ActorRecord:
         ref = self._system.find(path)
-        if ref is not None and ref.parent is None:
-            return record_of(self._system, ref)
+        seen = None if ref is None else beyond.get(ref)
+        if ref is not None and (ref.parent is None or ref is self._system.root):
+            return child_record(self._system, Child(path, str(ref.id), ref, None), seen)
         head, _, ident = path.rpartition("/")
         parent = self._system.find(head) if head else None
         for child in children_of(parent) if parent is not None else ():
             if child.id == ident:
-                return child_record(self._system, child)
+                return child_record(self._system, child, seen)
         zombie = self._zombie_at(path)
         if zombie is None:
             raise self._system.missing(path)
@@ -198,9 +256,9 @@ class Inspection:
     def _zombie_at(self, path: str) -> Ref[Any] | None:
         return next((zombie for zombie in list(self._system.undead) if zombie.path == path), None)
 
-    def _below(self, path: str, limit: int) -> list[ActorRecord]:
+    def _below(self, path: str, limit: int, seen: Mapping[Ref[Any], Seen]) -> list[ActorRecord]:
         ref = self._system.find(path)
-        return [] if ref is None else list(records_below(self._system, ref, limit))[1:]
+        return [] if ref is None else list(records_below(self._system, ref, limit, seen))[1:]
 
     def _below_supervisor(self, path: str) -> tuple[Ref[Any], Any]:
         """The supervisor of a path, and what its verbs want: an id, or the ref of a dynamic child."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.record import MailboxRecord, StateRecord
@@ -12,7 +13,7 @@ from otpy.runtime.mailbox import poke
 from otpy.runtime.message import message_word
 from otpy.runtime.portrait import portrait
 from otpy.runtime.seat import Slot, here
-from otpy.runtime.stacks import doing, seat_of, stack_of
+from otpy.runtime.stacks import doing, stacks_of
 from otpy.runtime.waiting import first_messages
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.ref import Ref
 
-__all__ = ["GONE", "LATE", "ask_in_turn", "mailbox_of", "state_of"]
+__all__ = ["GONE", "LATE", "ask_in_turn", "lines_of", "mailbox_of", "state_of"]
 
 LATE = object()
 """The actor was in a message all the time."""
@@ -33,8 +34,12 @@ def ask_in_turn(ref: Ref[Any], question: Callable[[Ref[Any]], object], timeout: 
     slot = Slot(here())
     monitor = _End(ref, slot)
 
-    def answer(own: Ref[Any]) -> None:
-        slot.resolve(question(own))
+    def answer(own: Ref[Any]) -> object:
+        told = question(own)
+        if told.__class__ is CoroutineType:
+            return _answer_later(slot, told)
+        slot.resolve(told)
+        return None
 
     try:
         watch(monitor)
@@ -43,6 +48,10 @@ def ask_in_turn(ref: Ref[Any], question: Callable[[Ref[Any]], object], timeout: 
     finally:
         monitor.cancel()
         slot.abandon()
+
+
+async def _answer_later(slot: Slot, told: Any) -> None:
+    slot.resolve(await told)
 
 
 class _End(Monitor):
@@ -60,17 +69,16 @@ class _End(Monitor):
 
 def state_of(ref: Ref[Any], status: str, timeout: float) -> StateRecord:
     """An actor's public attributes, or what keeps it from telling them."""
-    told = _portrait(ref) if here().ref is ref else ask_in_turn(ref, _portrait, timeout)
+    told = lines_of(ref) if here().ref is ref else ask_in_turn(ref, lines_of, timeout)
     if isinstance(told, tuple):
         return StateRecord(path=ref.path, status=status, state=told)
     if told is GONE:
         return StateRecord(path=ref.path, status="stopped", problem=f"it has just ended: {visible(str(ref.reason))}")
-    seat = seat_of(ref.system, ref)
-    stack = None if seat is None else stack_of(seat)
+    stack = stacks_of(ref.system, ref)
     return StateRecord(path=ref.path, status=status, problem=visible(doing(ref.system, ref), 1_000), stack=stack)
 
 
-def _portrait(ref: Ref[Any]) -> tuple[str, ...]:
+def lines_of(ref: Ref[Any]) -> tuple[str, ...]:
     """The lines of a portrait; what a user's `redact` raises must not end the actor, for it was only looked at."""
     try:
         return tuple([f"{name} = {text}" for name, text in portrait(ref)])

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
 __all__ = [
+    "SHEDDABLE",
     "BoundedBox",
     "Interval",
     "bury",
+    "dead_letter",
     "deliver_tick",
     "open_mailbox",
     "poke",
@@ -72,7 +74,7 @@ def tick(ref: Ref[Any], message: tuple[Any, ...]) -> None:
     try:
         put(ref, message)
     except MailboxFullError:
-        _dead_letter(ref, message, "its mailbox is full")
+        dead_letter(ref, message, "its mailbox is full")
 
 
 class Interval:
@@ -188,7 +190,7 @@ class BoundedBox(deque["Message"]):
         if shed is None:
             return
         if isinstance(shed, tuple):
-            _dead_letter(self._ref, shed, "its mailbox is full")
+            dead_letter(self._ref, shed, "its mailbox is full")
         else:
             shed.fail_full(self._limit)
 
@@ -214,14 +216,14 @@ class BoundedBox(deque["Message"]):
 
     def _admit(self, message: Message) -> Message | None:
         """Put a message if it may be put; returns the one that has to go for it, which may be itself."""
-        if len(self) < self._limit or own_word(message) not in _SHEDDABLE:
+        if len(self) < self._limit or own_word(message) not in SHEDDABLE:
             super().append(message)
             return None
         if not isinstance(message, tuple) or self._overflow == "drop_new":
             return message
         if self._overflow == "raise":
             raise MailboxFullError(self._ref.path, describe(message, self._ref.system.show), self._limit)
-        oldest = next((i for i, old in enumerate(self) if own_word(old) in _SHEDDABLE), None)
+        oldest = next((i for i, old in enumerate(self) if own_word(old) in SHEDDABLE), None)
         if oldest is None:
             return message
         shed = self[oldest]
@@ -230,7 +232,7 @@ class BoundedBox(deque["Message"]):
         return shed
 
 
-_SHEDDABLE = ("", "info", "request", "tick")
+SHEDDABLE = ("", "info", "request", "tick")
 """What users send. Exit signals, `Down` and the runtime's other messages are no load that anybody could shed."""
 
 
@@ -250,10 +252,11 @@ def bury(ref: Ref[Any]) -> None:
         if not isinstance(message, tuple):
             message.fail(reason)
         elif is_heard:
-            _dead_letter(ref, message, why)
+            dead_letter(ref, message, why)
 
 
-def _dead_letter(ref: Ref[Any], message: tuple[Any, ...], why: str) -> None:
+def dead_letter(ref: Ref[Any], message: tuple[Any, ...], why: str) -> None:
+    """Report a message that nobody will ever handle."""
     if message[0] is deliver_tick:
         message[2].is_waiting = False  # it gave way to others
     events = ref.system.events

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import CallError
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.caller import STANDSTILL, STOOD_STILL
 from otpy.runtime.nap import Nap
 from otpy.runtime.seat import here
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["await_holder"]
+__all__ = ["await_holder", "holder_awaited"]
 
 
 class _NameWait(Nap):
@@ -56,18 +57,30 @@ def await_holder(system: System, name: str, seconds: float | None) -> Ref[Any] |
     deadline = None if seconds is None else system.clock.now() + seconds
     while True:
         left = None if deadline is None else deadline - system.clock.now()
-        with system.lock:  # whoever takes the name holds it, too: either it is seen here, or it sees who waits
-            ref = system.names.get(name)
-            if ref is not None or (left is not None and left <= 0) or system.stopped:
-                return ref
-            wait = _NameWait(here(), name)
-            waiting = system.awaited_names.setdefault(name, {})
-            waiting[wait] = None
+        ref, wait = system.await_name(name, lambda: _NameWait(here(), name), is_last=left is not None and left <= 0)
+        if wait is None:
+            return ref
         try:
             wait.hold_for(system, left)
         finally:
             wait.abandon()
-            with system.lock:
-                waiting.pop(wait, None)
-                if not waiting and system.awaited_names.get(name) is waiting:
-                    del system.awaited_names[name]
+            system.forget_wait(name, wait)
+
+
+async def holder_awaited(system: System, name: str, seconds: float | None) -> Ref[Any] | None:
+    """The same, awaited."""
+    deadline = None if seconds is None else system.clock.now() + seconds
+    while True:
+        left = None if deadline is None else deadline - system.clock.now()
+        ref, wait = system.await_name(
+            name, lambda: AwaitedSlot(None, f"name {name!r}"), is_last=left is not None and left <= 0
+        )
+        if wait is None:
+            return ref
+        timer = None if left is None else system.timers.after(left, wait.resolve, None)
+        try:
+            await wait.hold()
+        finally:
+            system.forget_wait(name, wait)
+            if timer is not None:
+                timer.cancel()

@@ -10,13 +10,13 @@ from otpy.events.messages import DeadLetter
 from otpy.runtime.awaited import acall
 from otpy.runtime.caller import CALL_TIMEOUT, call, time_limit
 from otpy.runtime.links import OutsideMonitor, watch
-from otpy.runtime.name_wait import await_holder
+from otpy.runtime.name_wait import await_holder, holder_awaited
 from otpy.runtime.pykka import Future
 from otpy.runtime.request import Call, Cast, request_name
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from otpy.runtime.pykka import ActorProxy
     from otpy.runtime.ref import Ref
@@ -88,13 +88,21 @@ class NamedRef(Generic[A]):
         return future
 
     def acall(self, request: Call[A, P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        """As `Ref.acall`; who holds the name is looked up when this is called, not when it is awaited."""
-        ref = self._now(request)
+        """As `Ref.acall`; who holds the name is looked up when this is called, not when it is awaited.
+
+        When nobody does it fails at once, unless `within(…, wait_for_name=…)` says otherwise.
+        """
+        ref = self.system.names.get(self.name)
+        if ref is None:
+            return self._later(request, lambda ref: acall(ref, ref.message_for(request, args, kwargs), self._seconds))
         return acall(ref, ref.message_for(request, args, kwargs), self._seconds)
 
     def aask(self, message: object) -> Coroutine[Any, Any, Any]:
         """As `Ref.aask`; who holds the name is looked up as in `acall`."""
-        return self._now("ask").aask(message, timeout=self._seconds)
+        ref = self.system.names.get(self.name)
+        if ref is None:
+            return self._later("ask", lambda ref: ref.aask(message, timeout=self._seconds))
+        return ref.aask(message, timeout=self._seconds)
 
     def proxy(self) -> ActorProxy[Any]:
         """A pykka proxy of who holds the name now; like a `Ref`, it is no good after that incarnation's end.
@@ -110,8 +118,9 @@ class NamedRef(Generic[A]):
         Args:
             seconds: for the reply; None waits for ever.
             wait_for_name: before that, until somebody holds the name, as while its holder is restarted: seconds on the
-                system's clock; None waits for ever. Without it a call fails at once. It is for `call`, `ask` and
-                `proxy`; a cast never waits. Who takes the name may still fail in its `init`, and then so does the call.
+                system's clock; None waits for ever. Without it a call fails at once. It is for `call`, `ask`,
+                their awaited forms and `proxy`; a cast never waits. Who takes the name may still fail in its `init`,
+                and then so does the call.
         """
         return NamedRef(self.system, self.name, seconds, wait_for_name)
 
@@ -160,11 +169,19 @@ class NamedRef(Generic[A]):
             raise self._nobody(request)
         return ref
 
-    def _now(self, request: object) -> Ref[Any]:
-        ref = self.system.names.get(self.name)
-        if ref is None:
+    def _later(
+        self, request: object, ask: Callable[[Ref[Any]], Coroutine[Any, Any, Any]]
+    ) -> Coroutine[Any, Any, Any]:  # Any: as Ref.ask
+        if self._patience == 0:
             raise self._nobody(request)
-        return ref
+
+        async def later() -> Any:  # Any: as above
+            ref = await holder_awaited(self.system, self.name, self._patience)
+            if ref is None:
+                raise self._nobody(request)
+            return await ask(ref)
+
+        return later()
 
     def _nobody(self, request: object) -> NoProcError:
         root = self.system.root

@@ -63,6 +63,7 @@ class Pool:
 
     place = "pool"
     settle = None
+    obey = None
 
     def __init__(self, *, queue: RunQueue | None = None, batch: int = BATCH, max_threads: int = 1_000) -> None:
         """Make a pool without threads; the first work starts one."""
@@ -347,7 +348,7 @@ class Pool:
             return False
         if isinstance(item, Slot):
             return not item.claim and item.seat.waiting and not item.seat.tok
-        return item.reason is None and not item.tok and seat_of(item.system, item) is None
+        return item.reason is None and len(item.tok) == 0 and seat_of(item.system, item) is None
 
     def _lost_holders(self) -> list[Worker]:
         resting = list(self.free)

@@ -29,7 +29,7 @@ ATTRIBUTE_LIMIT = 200
 """Characters of one attribute."""
 PORTRAIT_LIMIT = 2_000
 """Characters of all of them."""
-REFS = ("otpy.runtime.ref", "otpy.runtime.named")
+REFS = ("otpy.runtime.ref", "otpy.runtime.named", "otpy.places.process.refs")
 """Where the classes of refs stand; importing them here would close a circle."""
 MAX_WRAPPERS = 5
 """Decorators looked through for the names of a method's parameters."""

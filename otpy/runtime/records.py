@@ -7,17 +7,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from otpy.core.record import ActorRecord
+from otpy.runtime.crew import crew_of, in_hand
 from otpy.runtime.edge import waits_for
+from otpy.runtime.extras import resource_word
 from otpy.runtime.links import linked
 from otpy.runtime.message import describe
 from otpy.runtime.stacks import seat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from otpy.core.reason import Reason
     from otpy.core.spec import ChildSpec
     from otpy.runtime.actor import Actor
+    from otpy.runtime.beyond import Seen
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -79,13 +82,16 @@ class Child(NamedTuple):
     """Its supervisor's entry; None for what no supervisor started."""
 
 
-def records_below(system: System, ref: Ref[Any], limit: int) -> Iterator[ActorRecord]:
-    """An actor and all below it, in start order; at most `limit` children of each."""
+def records_below(system: System, ref: Ref[Any], limit: int, beyond: Mapping[Ref[Any], Seen]) -> Iterator[ActorRecord]:
+    """An actor and all below it, in start order; at most `limit` children of each. `beyond`: what runs elsewhere."""
     stack = [Child(ref.path, str(ref.id), ref, None)]
     while stack:
         child = stack.pop()
-        yield child_record(system, child)
-        if child.ref is not None:
+        seen = None if child.ref is None else beyond.get(child.ref)
+        yield child_record(system, child, seen)
+        if seen is not None:
+            yield from seen.below
+        elif child.ref is not None:
             stack.extend(reversed(list(islice(children_of(child.ref), limit))))
 
 
@@ -100,10 +106,11 @@ def children_of(ref: Ref[Any]) -> Iterator[Child]:
             yield Child(f"{path}/{child.id}", str(child.id), child, None)
 
 
-def child_record(system: System, child: Child) -> ActorRecord:
-    """One child, with a process or without."""
+def child_record(system: System, child: Child, seen: Seen | None = None) -> ActorRecord:
+    """One child, with a process or without; `seen`: what was seen of one that runs elsewhere."""
     if child.ref is not None:
-        return record_of(system, child.ref, child.entry)
+        record = record_of(system, child.ref, child.entry)
+        return record if seen is None else seen.merge(record)
     assert child.entry is not None  # noqa: S101 - nobody else keeps one without a process
     return _stopped_record(child.path, child.id, child.entry, system.clock.now())
 
@@ -112,7 +119,9 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
     """One actor that has a process."""
     seat = seat_of(system, ref)
     now = system.clock.now()
-    running = seat is not None and ref.current is not None
+    current = in_hand(ref)
+    running = seat is not None and current is not None
+    crew = crew_of(ref)
     more = ref.more
     return ActorRecord(
         path=ref.path,
@@ -127,17 +136,21 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         restarts=entry.restarts if entry is not None else 0,
         queue=len(ref.mailbox or ()),
         busy=seat.busy_for(now) if running and seat is not None else None,
-        current=(describe(ref.current, system.show) or None) if running or ref.is_starting() else None,
+        current=(describe(current, system.show) or None) if running or ref.is_starting() else None,
         thread=seat.thread_name if seat is not None and running else None,
         strategy=_strategy(ref) if ref.actor_class.is_supervisor else None,
         children=len(_table_of(ref) or ()),
         trap_exit=ref.traps_exit(),
         links=tuple(peer.path for peer in islice(linked(ref.links), MAX_LINKS)),
         monitors=len(ref.monitors or ()),
-        resources=tuple(type(r).__name__ for r in (more.resources or ())) if more is not None else (),
+        resources=tuple(resource_word(r) for r in list(more.resources or ())) if more is not None else (),
         last_exit=str(entry.last_exit) if entry is not None and entry.last_exit is not None else None,
         suspended=max(0.0, now - more.suspended_at) if more is not None and more.suspended else None,
         waiting=waits_for(ref.waiting),
+        trouble=getattr(ref.waiting, "trouble", None),
+        handlers=len(crew.nodes) if crew is not None else 0,
+        max_concurrency=ref.actor_class.max_concurrency,
+        timers=0 if more is None else more.timer_count,
     )
 
 
@@ -174,7 +187,7 @@ def _stopped_record(path: str, ident: str, entry: ChildEntry, now: float) -> Act
         kind=str(getattr(entry.spec.start, "__name__", entry.cls.__name__)),
         type="supervisor" if entry.cls.is_supervisor else "worker",
         status="restarting" if entry.restarting else "failed" if entry.given_up else "stopped",
-        place=entry.spec.options.place or entry.cls.place,
+        place=entry.spec.options.where(entry.cls.place),
         number=0,
         name=entry.spec.name,
         uptime=0.0,

@@ -13,7 +13,7 @@ from otpy.runtime.awaiting import refuse_circle
 from otpy.runtime.caller import CALL_TIMEOUT, call, request_future, time_limit
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.extras import Extras, limit_above
-from otpy.runtime.links import OutsideMonitor, watch
+from otpy.runtime.links import OutsideMonitor, add_link, drop_link, watch
 from otpy.runtime.mailbox import bury, open_mailbox, poke, send
 from otpy.runtime.message import with_keywords
 from otpy.runtime.pykka import Future, PykkaRef
@@ -185,8 +185,8 @@ class Ref(PykkaRef[Any], Generic[A]):
             return False
         monitor = self.monitor()
         try:
-            refuse_circle(station().seat.ref, self, "stop")
-            self._tell_to_stop(wanted)
+            refuse_circle(station().seat.node, self, "stop")
+            self.tell_to_stop(wanted)
             ended = (await monitor.await_down(timeout)).reason
         except TimeoutError:
             raise CallTimeoutError(self.path, "stop", timeout or 0.0) from None
@@ -214,13 +214,13 @@ class Ref(PykkaRef[Any], Generic[A]):
         if self.reason is not None:
             return False
         if not block:
-            self._tell_to_stop(wanted)
+            self.tell_to_stop(wanted)
             return True
         seat = here()
         seat.may_block()
         refuse_circle(seat.ref, self, "stop")
         monitor = self.monitor()
-        self._tell_to_stop(wanted)
+        self.tell_to_stop(wanted)
         try:
             ended = monitor.wait(timeout).reason
         except TimeoutError:
@@ -240,7 +240,8 @@ class Ref(PykkaRef[Any], Generic[A]):
             error = NoProcError if isinstance(ended, NoProc) else CallExitError
             raise error(self.path, "stop", ended, limit_above(self))
 
-    def _tell_to_stop(self, reason: Reason) -> None:
+    def tell_to_stop(self, reason: Reason) -> None:
+        """Say that it is to end, and wait for nothing."""
         if self.actor_class.stops_by_signal:
             here().fence()
             death.exit_signal(self, self, reason, is_own=True)
@@ -278,6 +279,14 @@ class Ref(PykkaRef[Any], Generic[A]):
         watch(monitor)
         return monitor
 
+    def join(self, one: Ref[Any]) -> bool:
+        """Link another actor to this one; False when one of the two is dead."""
+        return add_link(one, self)
+
+    def part(self, one: Ref[Any]) -> None:
+        """Unlink the two, if they are linked."""
+        drop_link(one, self)
+
     def is_alive(self) -> bool:
         """Whether it has not ended; a killed one has, whatever its thread does."""
         return self.reason is None and not self.system.forked
@@ -302,7 +311,7 @@ class Ref(PykkaRef[Any], Generic[A]):
         more = self.more
         if more is None or self.reason is not None:  # a dead one's last turn drops what it held
             return True
-        return bool(more.lane) or more.birth is not None or (bool(self.mailbox) and not more.suspended)
+        return bool(more.lane) or more.birth is not None or (bool(self.mailbox) and not more.is_held())
 
     def extras(self) -> Extras:
         """The rare part of the control block, made on first need."""

@@ -70,6 +70,11 @@ def crash_report(ref: Ref[Any], reason: Reason, message: object = None) -> Actor
         neighbours=neighbours(ref),
         callers=waiting(ref),
     )
+    inside: dict[str, Any] | None = (
+        getattr(ref.actor, "otpy_inside", None) if hasattr(ref.actor_class, "inside") else None
+    )
+    if inside is not None:  # it ran in a process of its own, which has told what it was and did
+        return replace(brief, name=ref.name, ancestors=ancestors(ref, brief.path), **inside)
     if not (system.events.wants_details(ActorCrashed, logging.ERROR) and system.allowance.take(system.clock.now())):
         return brief
     return replace(

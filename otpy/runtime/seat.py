@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from contextvars import Context
     from types import FrameType
 
+    from otpy.runtime.crew import Node
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
 
@@ -74,6 +75,11 @@ class Seat:
         self.seen_in: tuple[int, int] | None = (0, 0)
         self.held: object = None
         self.waiting = False
+
+    @property
+    def node(self) -> Ref[Any] | Node | None:
+        """Who waits here in the search for circles: the actor, or one of its handlers."""
+        return self.ref
 
     def wake_late(self) -> None:
         """Wake the thread whose reply was given at the end of the turn."""

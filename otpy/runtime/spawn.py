@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import BadSpec, Exit
-from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError, TreeSpecError
-from otpy.runtime.home import PLACES, STAND_INS
+from otpy.core.reason import Exit
+from otpy.core.text import safe_repr
+from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
+from otpy.runtime.home import BOXES, STAND_INS
 from otpy.runtime.links import with_peer
 from otpy.runtime.mailbox import BoundedBox
 from otpy.runtime.ref import Ref
@@ -14,19 +16,19 @@ from otpy.runtime.ref import Ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.system import System
 
     Adapter = Callable[[Callable[..., Any]], type[Actor] | None]
 
-__all__ = ["ADAPTERS", "actor_class", "new_ref", "start_arguments"]
+__all__ = ["ADAPTERS", "actor_class", "check_process_options", "new_ref", "start_arguments"]
 
 ADAPTERS: list[Adapter] = []
 """Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
 
 
-def actor_class(path: str, start: Callable[..., Any], place: str | None = None) -> type[Actor]:
+def actor_class(path: str, start: Callable[..., Any], place: str | None = None, loop: str | None = None) -> type[Actor]:
     """The actor class that runs what a spec starts, in the place of its options, if they name one.
 
     Raises:
@@ -34,12 +36,51 @@ def actor_class(path: str, start: Callable[..., Any], place: str | None = None) 
     """
     cls = _class_for(path, start)
     place = place or cls.place
+    if loop is not None and place != "loop":
+        mend = "leave it out, or give a class with `async def` callbacks, or place='loop'"
+        raise SpecError(path, f"loop={loop!r}, but {cls.__name__} runs in the place {place!r}: {mend}")
+    _check_concurrency(path, cls)
     if place == "loop" and not cls.otpy_may_loop:
         raise SpecError(path, f"{cls.__name__} cannot run on an event loop: its code blocks; leave place out")
-    if place != "loop" and cls.otpy_async is not None:
+    if place not in {"loop", "process"} and cls.otpy_async is not None:
         mend = "leave place out: it runs on the system's event loop"
         raise SpecError(path, f"place={place!r}, but {cls.__name__}.{cls.otpy_async} is async; {mend}")
     return cls
+
+
+def _check_concurrency(path: str, cls: type[Actor]) -> None:
+    limit = cls.max_concurrency
+    if type(limit) is not int or limit < 1:
+        raise SpecError(path, f"{cls.__name__}.max_concurrency={safe_repr(limit)}: a whole number > 0")
+    if limit > 1 and cls.otpy_async is None:
+        mend = "without a coroutine function it handles one message at a time; leave it out"
+        raise SpecError(path, f"{cls.__name__}.max_concurrency={limit}: {mend}")
+
+
+def check_process_options(path: str, cls: type[Actor], spec: ChildSpec) -> None:
+    """Refuse options that have a meaning in a process alone, where it will never run in one. Raises SpecError."""
+    options = spec.options
+    is_process = (options.place or cls.place) == "process"
+    if options.silence is not None and not is_process and options.on_stuck is None:
+        raise SpecError(path, f"silence={options.silence!r} is for a child with place='process'; leave it out")
+    if options.on_stuck is None:
+        return
+    if is_process:
+        raise SpecError(
+            path, "on_stuck='process' with place='process': it runs in one, which a kill ends; leave it out"
+        )
+    if cls.is_supervisor:
+        raise SpecError(path, "on_stuck is for workers: the code of a supervisor does not get stuck")
+    if not _is_importable(spec.start):
+        what = getattr(spec.start, "__qualname__", safe_repr(spec.start))
+        raise SpecError(path, f"on_stuck='process', but {what} cannot be imported there; define it in a module")
+
+
+def _is_importable(start: Any) -> bool:  # Any: whatever a spec starts
+    found: Any = sys.modules.get(getattr(start, "__module__", None) or "")
+    for part in str(getattr(start, "__qualname__", "<none>")).split("."):
+        found = getattr(found, part, None)
+    return found is start
 
 
 def _class_for(path: str, start: Callable[..., Any]) -> type[Actor]:
@@ -71,11 +112,11 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     options = spec.options
     place = options.place or cls.place
     if place != "pool":
-        cls = _placed(system, cls, spec, place, f"{system.name if parent is None else parent.path}/{ident}")
+        cls = STAND_INS[place](system, cls, spec) if place in STAND_INS else cls
     ref: Ref[Any] = Ref(system, cls, ident, parent)
     ref.started_at = system.clock.now()
-    if options.max_queue is not None:  # before anybody can find it by its name
-        ref.mailbox = BoundedBox(ref, options.max_queue, options.overflow)
+    if options.max_queue is not None or place in BOXES:  # before anybody can find it by its name
+        ref.mailbox = _mailbox(ref, place, options)
     with system.lock:
         if system.stopped:
             text = f"system {system.name} has stopped and takes no new actors"
@@ -83,9 +124,8 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         if parent is not None and parent.reason is not None:
             raise ActorExit(parent.reason)
         if spec.name is not None:
-            holder = system.names.get(spec.name)
-            if holder is not None:
-                raise NameTakenError(ref.path, Exit("already_started"), spec.name, holder)
+            if spec.name in system.names:  # in a process child `get` would ask the parent, too
+                raise NameTakenError(ref.path, Exit("already_started"), spec.name, system.names[spec.name])
             system.names[spec.name] = ref
             ref.name = spec.name
             if system.awaited_names:
@@ -96,14 +136,18 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             ref.links = parent
             parent.links = with_peer(parent.links, ref)
     if place != "pool":
-        ref.home = PLACES[place](system, ref)
+        _take_home(system, ref, place, options.loop)
     return ref
 
 
-def _placed(system: System, cls: type[Actor], spec: ChildSpec, place: str, path: str) -> type[Actor]:
-    """Which class stands for a child that does not run in the pool. Raises TreeSpecError where it cannot run at all."""
-    if place == "loop" and system.pool.is_seeded:
-        raise TreeSpecError(
-            path, BadSpec(path, "loop actors do not run in explorations yet: give it a plain twin there")
-        )
-    return STAND_INS[place](system, cls, spec) if place in STAND_INS else cls
+def _take_home(system: System, ref: Ref[Any], place: str, loop: str | None) -> None:
+    ref.home = system.places[place](system, ref, loop)
+    if place == "loop" and ref.actor_class.max_concurrency > 1:
+        ref.extras().crew = ref.home.crew(ref)  # type: ignore[attr-defined]  # every home of that place has it
+
+
+def _mailbox(ref: Ref[Any], place: str, options: Options) -> Any:  # Any: a place may have a kind of its own
+    box = BOXES[place](ref, options) if place in BOXES else None
+    if box is None and options.max_queue is not None:
+        return BoundedBox(ref, options.max_queue, options.overflow)
+    return box

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.caller import Caller
 
-__all__ = ["NO_LOCK", "Station", "station"]
+__all__ = ["NO_LOCK", "Station", "forget_station", "station"]
 
 NO_LOCK = threading.Lock()
 """Stands where a slot has the lock it waits at: what is awaited waits at none."""
@@ -98,3 +98,8 @@ def station() -> Station:
     if found is None or found.loop is not loop:
         found = _local.station = Station(loop)
     return found
+
+
+def forget_station() -> None:
+    """The running thread has another seat from now on."""
+    _local.station = None

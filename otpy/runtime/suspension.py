@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
-__all__ = ["heed", "set_suspended"]
+__all__ = ["heed", "is_order", "set_suspended"]
 
 
 def set_suspended(ref: Ref[Any], *, is_suspended: bool, seconds: float | None) -> None:
@@ -75,7 +75,7 @@ def heed(ref: Ref[Any]) -> object:
 def _take_order(ref: Ref[Any]) -> tuple[Any, ...] | None:
     box = ref.mailbox
     for message in box.copy() if box else ():
-        if isinstance(message, tuple) and _is_order(ref, message):
+        if isinstance(message, tuple) and is_order(ref, message):
             return message if _remove(ref, message) else None
     return None
 
@@ -93,7 +93,8 @@ def _remove(ref: Ref[Any], message: Message) -> bool:
     return False
 
 
-def _is_order(ref: Ref[Any], message: Message) -> bool:
+def is_order(ref: Ref[Any], message: Message) -> bool:
+    """Whether a message is a wish that the actor ends, or its parent's exit signal."""
     word = own_word(message)
     if word == "exit":
         signal = message[1]  # type: ignore[index]  # callers are no orders

@@ -16,12 +16,14 @@ from otpy.core.spec_check import check_spec
 from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
 from otpy.events.hook import Events
+from otpy.runtime.aside import aside
 from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
+from otpy.runtime.home import PLACES
 from otpy.runtime.inspection import Inspection
 from otpy.runtime.named import NamedRef
 from otpy.runtime.pool import Pool
@@ -29,7 +31,8 @@ from otpy.runtime.portrait import name_ref
 from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
 from otpy.runtime.settle import wait_idle
-from otpy.runtime.spawn import actor_class, new_ref, start_arguments
+from otpy.runtime.spawn import actor_class, check_process_options, new_ref, start_arguments
+from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from otpy.core.clock import Clock
     from otpy.core.masking import Show
     from otpy.runtime.actor import Actor
+    from otpy.runtime.beyond import Beyond
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat, Slot
@@ -50,6 +54,7 @@ __all__ = ["LOOP_BLOCKED_AFTER", "MAX_THREADS", "MAX_ZOMBIES", "System", "check_
 A = TypeVar("A")
 P = ParamSpec("P")
 S = TypeVar("S", Awaiting, AwaitedSlot)
+W = TypeVar("W", bound="Slot")
 
 FEW = 100
 """Siblings among whom a free id is looked for one by one."""
@@ -105,6 +110,7 @@ class System(Inspection):
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
         self.allowance = Allowance()  # of detailed crash reports
+        self.redact = redact
         self.show = veil(*(() if redact is None else (redact,)), name_ref)
         self.history = History(self)
         self.lock = threading.RLock()  # guards names, links, monitors, deaths; RLock: a `__del__` inside may send
@@ -113,7 +119,9 @@ class System(Inspection):
         self.undead: dict[Ref[Any], bool] = {}  # killed actors whose code may still run; True: it was reported
         self.timers = Timers(self.clock)
         self.pool = pool or Pool(max_threads=max_threads)
+        self.places = PLACES
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
+        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
@@ -159,6 +167,10 @@ class System(Inspection):
         """Start the actor whose path is the system's name; the rest of the tree is below it."""
         return self._start(None, spec, (), {}, root=True)
 
+    async def astart_root(self, spec: ChildSpec) -> Ref[Any]:
+        """The same, awaited."""
+        return await self._astart(None, spec, (), {}, root=True)
+
     def _beside(self, *, root: bool) -> dict[str, Any]:
         """What stands below the root already: an actor without a supervisor shares the first part of its path."""
         table = None if root or self.root is None or self.root.actor is None else self.root.actor.otpy_children()
@@ -197,8 +209,10 @@ class System(Inspection):
         start: Callable[..., Any] | ChildSpec,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        *,
+        root: bool = False,
     ) -> Ref[Any]:
-        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=False)
+        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=root)
         with self._handshake(ref, spec, AwaitedSlot(ref, "start")) as slot:
             await slot.hold()
         return ref
@@ -218,7 +232,8 @@ class System(Inspection):
         spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
         above = self.name if parent is None else parent.path
         check_spec(above, spec)
-        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place)
+        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place, spec.options.loop)
+        check_process_options(f"{above}/{spec.id}", cls, spec)
         siblings = self.tops if parent is None else parent.extras().spawned
         with self.lock:
             ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))
@@ -267,7 +282,7 @@ class System(Inspection):
         """Give an actor a name. OTP: register/2. Raises NameTakenError when the name, or a name, is taken."""
         here().fence()
         with self.lock:
-            holder = self.names.get(name)
+            holder = self.names[name] if name in self.names else None  # noqa: SIM401 - in a child `get` asks its parent
             if holder is not None or ref.name is not None:
                 taken = name if holder is not None else str(ref.name)
                 raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref)
@@ -277,6 +292,25 @@ class System(Inspection):
                 if self.awaited_names:
                     self.tell_of_name(name)
 
+    def await_name(self, name: str, wait: Callable[[], W], *, is_last: bool) -> tuple[Ref[Any] | None, W | None]:
+        """Who holds a name, or what is resolved when somebody takes it; neither when this `is_last` look."""
+        with self.lock:  # whoever takes the name holds it, too: either it is seen here, or it sees who waits
+            ref = self.names.get(name)
+            if ref is not None or is_last or self.stopped:
+                return ref, None
+            made = wait()
+            self.awaited_names.setdefault(name, {})[made] = None
+            return None, made
+
+    def forget_wait(self, name: str, wait: Any) -> None:
+        """It waits no longer."""
+        with self.lock:
+            waiting = self.awaited_names.get(name)
+            if waiting is not None:
+                waiting.pop(wait, None)
+                if not waiting:
+                    del self.awaited_names[name]
+
     def tell_of_name(self, name: str) -> None:
         """Wake those who wait for a name that has just been taken; called with the lock held."""
         for slot in self.awaited_names.pop(name, {}):
@@ -284,9 +318,9 @@ class System(Inspection):
 
     def find(self, path: str) -> Ref[Any] | None:
         """The living actor at a path such as `shop/feed/17`."""
-        first, *rest = path.split("/")
-        if first != self.name:
+        if path != self.name and not path.startswith(f"{self.name}/"):  # that of a process child's system has a `/`
             return None
+        rest = path[len(self.name) + 1 :].split("/") if path != self.name else []
         ref = self.root
         if ref is None or (rest and self.child_of(ref, rest[0]) is None):
             ref = self.tops.get(rest.pop(0)) if rest else None
@@ -315,7 +349,8 @@ class System(Inspection):
         if ref.name is not None:
             self.names.pop(ref.name, None)
         if ref.parent is None:
-            self.tops.pop(str(ref.id), None)
+            if self.tops.get(str(ref.id)) is ref:  # not that of an actor which stands here for one elsewhere
+                del self.tops[str(ref.id)]
         elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
             del ref.parent.more.spawned[str(ref.id)]
         self.orphans.pop(ref, None)
@@ -359,6 +394,13 @@ class System(Inspection):
         left = stop_all(self, wanted, timeout)
         self.close()
         return left
+
+    async def astop(self, reason: Reason | None = None, *, timeout: float = 30.0) -> list[Unstopped]:
+        """As `stop`, awaited from a coroutine on any event loop; cancelled while it waits here, it still stops."""
+        asking = station().seat.ref
+        if asking is not None and asking.system is self:
+            raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
+        return await aside(lambda: self.stop(reason, timeout=timeout))
 
     def close(self) -> None:
         """End all threads of the system that can end."""

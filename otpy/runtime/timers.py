@@ -112,6 +112,10 @@ class Timers:
         """
         return self._add(Timer(self, self._due(max(seconds, 0.0)), action, args), owner)
 
+    def at(self, due: float, action: Callable[..., object], *args: object) -> Timer:
+        """Call `action(*args)` once, at that time of the clock."""
+        return self._add(Timer(self, due, action, args), None)
+
     def every(
         self, period: float, action: Callable[..., object], *args: object, owner: set[Timer] | None = None
     ) -> Timer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.events.threads import ZombieEnded, ZombieLimitReached, ZombieMade
+from otpy.runtime.crew import in_hand
 from otpy.runtime.stacks import frame_line, seat_of
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["drop_zombie", "report_zombie"]
 def report_zombie(ref: Ref[Any]) -> None:
     """Report a killed actor that is listed, if its code does run; else take it off the list."""
     system = ref.system
-    if ref.current is None:  # listed, then looked; its turn clears `current`, then looks at the list
+    if in_hand(ref) is None:  # listed, then looked; its turn clears `current`, then looks at the list
         system.undead.pop(ref, None)
         return
     seat = seat_of(system, ref)

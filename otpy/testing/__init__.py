@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otpy.testing.clock import VirtualClock
-from otpy.testing.errors import ExplorationError, StalledError
+from otpy.testing.errors import ExplorationError, RealWorldError, StalledError
 from otpy.testing.explore import explore, replay
 from otpy.testing.gate import Gate
 from otpy.testing.probe import Probe
@@ -15,6 +15,7 @@ __all__ = [
     "ExplorationError",
     "Gate",
     "Probe",
+    "RealWorldError",
     "Recorder",
     "StalledError",
     "Step",

@@ -2,6 +2,7 @@
 
 OtpyError
 ├── ExplorationError (AssertionError)   a seed breaks the scenario, an invariant, or leaves something behind
+├── RealWorldError (RuntimeError)       code on the event loop wants a socket, a process or a thread
 └── StalledError (RuntimeError)         deadlock: nothing can happen any more
 """
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from otpy.testing.trace import Step
 
-__all__ = ["ExplorationError", "StalledError"]
+__all__ = ["ExplorationError", "RealWorldError", "StalledError"]
 
 SHOWN = 25
 """Steps of a run that its error shows; `replay` returns all of them."""
@@ -34,6 +35,17 @@ class ExplorationError(OtpyError, AssertionError):
         shown = "\n".join(f"  {step}" for step in self.steps[-SHOWN:])
         again = f"replay it with explore(scenario, seeds=[{seed}]) or replay(scenario, {seed})"
         super().__init__(f"seed {seed}: {type(problem).__name__}: {problem}\n{again}\nits last steps:\n{shown}")
+
+
+class RealWorldError(OtpyError, RuntimeError):
+    """Code on the event loop of an exploration wants what no seed decides: a socket, a process, or a thread."""
+
+    def __init__(self, name: str) -> None:
+        """Name what it has called."""
+        self.name = name
+        """The method of the event loop."""
+        text = "an exploration has no sockets, processes and threads; give the actor a stand-in for what needs them"
+        super().__init__(f"{name}: {text}")
 
 
 class StalledError(OtpyError, RuntimeError):

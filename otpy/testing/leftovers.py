@@ -17,7 +17,7 @@ __all__ = ["leftovers"]
 
 def leftovers(system: SeededSystem) -> list[str]:
     """What is left of a system that has stopped and come to rest, as sentences; nothing should be."""
-    return [*_in_tables(system), *_of_actors(system.dead), *_in_pool(system)]
+    return [*_in_tables(system), *_of_actors(system.dead), *_in_pool(system), *system.left_tasks()]
 
 
 def _in_tables(system: SeededSystem) -> Iterator[str]:

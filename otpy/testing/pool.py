@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.runtime.nap import Nap
 from otpy.runtime.pool import Pool
-from otpy.runtime.seat import Seat, Slot
+from otpy.runtime.seat import Seat, Slot, here
 from otpy.testing.errors import StalledError
+from otpy.testing.loop import Strand
+from otpy.testing.loop_thread import LoopThread
 from otpy.testing.order import SeededQueue
 from otpy.testing.trace import what_for, who
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from otpy.runtime.timers import Timers
 
@@ -58,11 +60,12 @@ class SeededPool(Pool):
 
     def __init__(self) -> None:
         """Have no thread and no token; `begin` must follow."""
-        super().__init__(queue=SeededQueue(self._draw), batch=1)
+        super().__init__(queue=SeededQueue(self.draw), batch=1)
         self.free.clear()
         self.idle_watchers.append(self._at_rest)  # called by a worker that has nothing left to run
         self.failure: BaseException | None = None
         """Why the run must end: the driver goes on with this error, and nobody else does before."""
+        self.loop = LoopThread(self)
         self._waits: dict[Seat, Slot] = {}
         self._driver: Driver | None = None
 
@@ -74,6 +77,7 @@ class SeededPool(Pool):
         check: Callable[[], None],
         step: Callable[[], bool],
         note: Callable[[Any], None],
+        suspended: Callable[[], Iterable[str]],
     ) -> None:
         """Start another run.
 
@@ -83,9 +87,10 @@ class SeededPool(Pool):
             check: called between any two turns; what it raises is the run's failure.
             step: lets time pass until the next timer has fired; False when there is none.
             note: told what comes next.
+            suspended: says who waits without a thread of its own.
         """
-        self._chance = random.Random(f"turns {seed}").random  # a text, for the system's own generator has the number
-        self._check, self._step, self._note = check, step, note
+        self.chance = random.Random(f"turns {seed}").random  # a text, for the system's own generator has the number
+        self._check, self._step, self._note, self._suspended = check, step, note, suspended
         self._driver = driver
         self.failure = None
         self._waits.clear()
@@ -97,7 +102,8 @@ class SeededPool(Pool):
         """Give the token to what is drawn next; it never lies still while anything can happen."""
         if self.failure is not None and seat is self._driver:
             raise self.failure
-        self._waits[seat] = slot
+        if seat is not self.loop:
+            self._waits[seat] = slot
         self._find_work()
         if not self.queue or not isinstance(item := self.queue.peek(), Slot):
             super().pass_on(seat, slot)
@@ -117,6 +123,7 @@ class SeededPool(Pool):
         """End the threads; those that are stuck in an actor's code end when it returns."""
         resting = {worker.ident for worker in self.workers if worker.waiting}
         super().close()
+        self.loop.retire()
         for thread in threading.enumerate():
             if thread.ident in resting:
                 thread.join(THREAD_END)
@@ -128,7 +135,7 @@ class SeededPool(Pool):
     def is_clean(self) -> bool:
         """Whether nothing is left of a run: nothing to do, nobody waiting, all threads at rest."""
         at_rest = all(worker.waiting and worker.ref is None for worker in self.workers)
-        return at_rest and not self.queue and not any(self.waiting())
+        return at_rest and self.loop.waiting and not self.queue and not any(self.waiting())
 
     def fail(self, error: BaseException) -> None:
         """End the run."""
@@ -136,18 +143,22 @@ class SeededPool(Pool):
         self.drivers.clear()
         self._break_driver(error)
 
-    def _draw(self, items: list[Any]) -> Any:
+    def draw(self, items: list[Any]) -> Any:
+        """Take one item out of a list: what comes next."""
+        here().wake_late()  # who has just been answered may be the next
         try:
             self._check()
         except BaseException as error:  # noqa: BLE001 - raised in the scenario's thread, which need not be this one
             self.fail(error)
         if self.failure is None:
-            index = int(self._chance() * len(items))
+            index = int(self.chance() * len(items))
             items[index], items[-1] = items[-1], items[index]
         else:
             items.sort(key=lambda item: isinstance(item, Slot) and item.seat is self._driver)
         item = items.pop()
-        if isinstance(item, Slot):
+        if isinstance(item, Strand):
+            self.loop.next = item
+        elif isinstance(item, Slot):
             self._waits.pop(item.seat, None)
         self._note(item)
         return item
@@ -162,7 +173,8 @@ class SeededPool(Pool):
             if self.drivers:
                 self.drivers.pop().resolve(None)
             elif not self._step():
-                self._break_driver(StalledError(f"{who(slot)} waits{what_for(slot)}" for slot in self.waiting()))
+                threads = [f"{who(slot)} waits{what_for(slot)}" for slot in self.waiting()]
+                self._break_driver(StalledError([*threads, *self._suspended()]))
                 return
 
     def _break_driver(self, error: BaseException) -> None:

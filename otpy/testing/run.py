@@ -54,7 +54,9 @@ class Run:
         self.driver = Driver(pool, self._system.timers)
         tracer.begin(self._system.clock.now)
         self._system.events.attach(tracer.note_event)
-        pool.begin(self.driver, seed, check=self._check, step=self._step, note=tracer.note)
+        pool.begin(
+            self.driver, seed, check=self._check, step=self._step, note=tracer.note, suspended=self._system.suspended
+        )
 
     def play(self, scenario: Scenario) -> None:
         """Run the scenario, stop the system, and see what is left; in the thread that sits on `driver`."""
@@ -69,6 +71,7 @@ class Run:
             message = f"left behind: {'; '.join(left)}"
             raise AssertionError(message)
         self._is_done = True
+        system.end_loop()
 
     def clean_up(self) -> None:
         """After a failure: end what still runs, as far as it can be ended."""
@@ -86,7 +89,10 @@ class Run:
                 slot.break_off(ActorExit(Killed()))
             with suppress(Exception):
                 system.wait_idle()
+                system.cancel_tasks()
+                system.wait_idle()
         system.close()
+        system.end_loop()
 
     def _raise_failure(self) -> None:
         """The scenario may have caught what ended the run."""

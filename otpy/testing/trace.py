@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.events.threads import ZombieMade
+from otpy.places.loop_worker import LoopWorker
+from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.caller import Caller
 from otpy.runtime.links import Down, ExitSignal
@@ -15,15 +17,17 @@ from otpy.runtime.message import describe
 from otpy.runtime.nap import Nap
 from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Slot
+from otpy.testing.loop import Strand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.events.event import Event
 
-__all__ = ["SCENARIO", "Step", "Tracer", "what_for", "who"]
+__all__ = ["SCENARIO", "Step", "Tracer", "what_for", "what_it_waits_for", "who"]
 
 SCENARIO = "the scenario"
+LOOP = "the event loop"
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -64,8 +68,19 @@ class Tracer:
         if item.__class__ is Ref:
             box = item.mailbox
             self._add(item, box[0] if box else ("init" if item.is_starting() else "turn"))
+        elif item.__class__ is Strand:
+            self._note_strand(item)
         else:
             self._add(item, item.seat.ref)
+
+    def _note_strand(self, strand: Strand) -> None:
+        """Note what goes on on the event loop; a worker that is about to take a turn says more when it takes it."""
+        worker = strand.worker()
+        if worker is None:
+            if text := strand.text():
+                self._add(strand.owner() or LOOP, text)
+        elif worker.ref is not None:
+            self._add(worker.ref, f"goes on{what_it_waits_for(worker.ref, 'after')}")
 
     def note_time(self) -> None:
         """Note that time went on because nothing else could happen."""
@@ -117,10 +132,17 @@ def _name(ref: Ref[Any] | None) -> str:
     return SCENARIO if ref is None else ref.path
 
 
-def what_for(slot: Slot, word: str = "for") -> str:
+def what_for(slot: Any, word: str = "for") -> str:
     """What somebody waits, or waited, for, with a word before it; empty where the slot does not tell."""
     if isinstance(slot, Caller):
         return f" {word} the reply of {slot.target.path} to {slot.request}"
-    if isinstance(slot, Awaiting):
+    if isinstance(slot, Awaiting | AwaitedSlot) and slot.target is not None:
         return f" {word} the {'start' if slot.word == 'start' else 'end'} of {slot.target.path}"
-    return f" {word} its sleep" if isinstance(slot, Nap) else ""
+    if isinstance(slot, Nap | AwaitedSlot):
+        return f" {word} its {slot.word}"
+    return f" {word} what it awaits" if isinstance(slot, LoopWorker) else ""
+
+
+def what_it_waits_for(ref: Ref[Any], word: str = "for") -> str:
+    """The same for an actor, which may have a slot."""
+    return what_for(ref.waiting, word)

@@ -16,7 +16,7 @@ from otpy.control.client import connect_to
 from otpy.errors import OtpyError
 from otpy.testing import Gate
 from support.doer import Doer
-from support.systems import patience, quiet
+from support.systems import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-__all__ = ["patience", "quiet"]
+__all__ = ["quiet"]
 
 DYN = library.DynamicSupervisor
 

@@ -87,6 +87,13 @@ def test_a_child_that_waits_for_its_restart_says_how_long_and_one_that_was_given
     assert ["next", "start", "in", "12s"] in facts
 
 
+def test_a_silent_process_is_told_of() -> None:
+    stopped = worker("shop/x", place="process", trouble="silent for 12 s: it is stopped (T)")
+    assert tree([stopped]) == ["x  Cache  idle  up 2m  restarts 0  queue 0  silent for 12 s: it is stopped (T)"]
+    facts = [line.split(maxsplit=1) for line in printed(info_view(Detail(record=stopped, stack=None)))]
+    assert ["trouble", "silent for 12 s: it is stopped (T)"] in facts
+
+
 def test_zombies_stand_below_with_their_thread() -> None:
     zombie = worker("shop/old", status="zombie", busy=12.0, current="call get", thread="otpy-3")
 
@@ -203,6 +210,7 @@ def test_all_that_is_known_of_an_actor() -> None:
         "links        shop",
         "monitors     1",
         "resources    file, lock",
+        "timers       0",
     ]
 
 

@@ -12,14 +12,13 @@ import pytest
 from otpy.control.limits import Limits
 from otpy.control.server import ControlServer
 from support.served import directory, system
-from support.systems import patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from support.fake_system import FakeSystem
 
-__all__ = ["descriptors", "directory", "no_descriptor_left_behind", "patience", "serve", "system"]
+__all__ = ["descriptors", "directory", "no_descriptor_left_behind", "serve", "system"]
 
 DESCRIPTORS = Path("/proc/self/fd")
 

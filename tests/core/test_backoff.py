@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import otpy
-from otpy.core.backoff import Backoff, delay, is_healthy
+from otpy.core.backoff import Backoff, delay, delay_as_asked, is_healthy
 from otpy.core.intensity import Limit
 from otpy.core.spec_check import check_spec
 from otpy.errors import SpecError
@@ -51,6 +51,21 @@ def test_no_pause_is_longer_than_the_most_however_many_there_were(
 )
 def test_child_is_healthy_after_a_while(reset_after: float | None, ran: float, *, healthy: bool) -> None:
     assert is_healthy(Backoff(reset_after=reset_after), ran) is healthy
+
+
+@pytest.mark.parametrize(
+    ("attempts", "asked", "chance", "pause"),
+    [
+        (0, 0.5, 0.0, 1.0),  # its own pause is the longer one
+        (0, 0.5, 0.5, 1.1),
+        (0, 7.0, 0.0, 7.0),
+        (0, 7.0, 0.5, 7.1),
+        (9, 7.0, 0.5, 66.0),
+        (0, 500.0, 0.0, 500.0),  # beyond `most`, too
+    ],
+)
+def test_who_asks_for_a_pause_is_left_alone_as_long(attempts: int, asked: float, chance: float, pause: float) -> None:
+    assert delay_as_asked(Backoff(), attempts, asked, chance) == pytest.approx(pause)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -84,7 +84,7 @@ def test_typed_name_of_another_class_is_refused() -> None:
         ("max_restarts", "did you mean"),
         (
             "zzz",
-            "known are backoff, id, limit, max_queue, name, overflow, place, restart, shutdown, significant, ",
+            "known are backoff, id, limit, loop, max_queue, name, on_stuck, overflow, place, restart, shutdown, ",
         ),
     ],
 )

@@ -7,9 +7,11 @@ import logging
 import sys
 import time
 
+from . import paths  # noqa: F401 - before the others
 from .beam import Beam
 from .compare import DifferentError
 from .families import FAMILIES
+from .places import PLACES
 from .search import Search
 
 EVERY = 100
@@ -22,10 +24,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--family", choices=[family.name for family in FAMILIES], help="scenarios of one kind only")
+    parser.add_argument("--place", choices=PLACES, default="pool", help="where the workers run")
     options = parser.parse_args()
     logging.getLogger("otpy").setLevel(logging.CRITICAL + 1)
-    families = tuple(family for family in FAMILIES if options.family in {None, family.name})
-    search = Search(options.rounds, options.seed, families)
+    place = PLACES[options.place]
+    families = tuple(family for family in place.families if options.family in {None, family.name})
+    search = Search(options.rounds, options.seed, families, place)
     began = time.monotonic()
 
     def tell(played: int) -> None:

@@ -8,14 +8,27 @@ import otpy
 from otpy.core.reason import Exit
 from otpy.errors import StartError
 from otpy.runtime.links import Down, ExitSignal
+from support.ways import AWAITING, BLOCKING, done
 
 from .words import reason_of, word_of
 
 if TYPE_CHECKING:
+    from support.ways import Ways
+
     from .book import Book
     from .model import Definition
 
-__all__ = ["Gates", "OracleDynamicSupervisor", "OracleSupervisor", "Parent", "Stranger", "Worker", "spec_of"]
+__all__ = [
+    "AsyncWorker",
+    "Gates",
+    "OracleDynamicSupervisor",
+    "OracleSupervisor",
+    "Parent",
+    "Stranger",
+    "ThreadWorker",
+    "Worker",
+    "spec_of",
+]
 
 
 def spec_of(book: Book, definition: Definition) -> otpy.ChildSpec:
@@ -23,7 +36,7 @@ def spec_of(book: Book, definition: Definition) -> otpy.ChildSpec:
     options: Any = {key: definition[key] for key in ("id", "restart", "significant")}
     match definition["kind"]:
         case "worker":
-            return otpy.child(Worker, book, definition).opts(shutdown=seconds(definition["shutdown"]), **options)
+            return otpy.child(book.worker, book, definition).opts(shutdown=seconds(definition["shutdown"]), **options)
         case "dynamic":
             return otpy.child(OracleDynamicSupervisor, book, definition).opts(shutdown=otpy.INFINITY, **options)
     return otpy.child(OracleSupervisor, book, definition).opts(shutdown=otpy.INFINITY, **options)
@@ -55,16 +68,40 @@ class OracleDynamicSupervisor(otpy.DynamicSupervisor):
 
     def init(self, book: Book, definition: Definition) -> None:  # type: ignore[override]  # as a user's may
         book.enter(self.ref, definition["id"])
-        template = otpy.child(Worker, book).opts(
+        template = otpy.child(book.worker, book).opts(
             restart=definition["child_restart"], shutdown=seconds(definition["child_shutdown"])
         )
         super().init(template, max_restarts=definition["intensity"], max_seconds=1_000_000.0)
 
 
 class Worker(otpy.GenServer):
-    """Does as planned and leaves its notes."""
+    """Does as planned and leaves its notes; waits by blocking."""
 
-    def init(self, book: Book, definition: Definition) -> object:
+    ways: Ways = BLOCKING
+
+    def init(self, book: Book, definition: Definition) -> Any:
+        return done(self.begin(book, definition))
+
+    def handle_continue(self, term: object) -> Any:
+        return done(self.go_on(term))
+
+    @otpy.call
+    def request(self, message: Any) -> Any:
+        return done(self.answer(message))
+
+    @otpy.cast
+    def hear(self, message: Any) -> Any:
+        return done(self.act(message))
+
+    def handle_info(self, message: object) -> Any:
+        return done(self.take_note(message))
+
+    def terminate(self, reason: otpy.Reason) -> Any:
+        return done(self.wind_up(reason))
+
+    # What that means, by whatever way it waits.
+
+    async def begin(self, book: Book, definition: Definition) -> object:
         self.trap_exit = definition["traps"]
         self.book, self.definition, self.id = book, definition, definition["id"]
         self.linked: list[otpy.Ref[Any]] = []
@@ -72,7 +109,7 @@ class Worker(otpy.GenServer):
         number, self.label = book.enter(self.ref, self.id)
         planned = plan_of(definition["plan"], number)
         if planned == "g":
-            self.wait_at_gate("starting")
+            await self.wait_at_gate("starting")
         self.mark(f"{'+' if planned == 'g' else planned}{self.id}")
         match planned:
             case "!":
@@ -89,8 +126,8 @@ class Worker(otpy.GenServer):
                 return otpy.Continue("crash")
         return None
 
-    def wait_at_gate(self, where: str) -> None:
-        self.book.gates.within(None).call(Gates.wait, self.id, where, self.ref)
+    async def wait_at_gate(self, where: str) -> None:
+        await self.ways.call(self.book.gates.within(None), Gates.wait, self.id, where, self.ref)
 
     def mark(self, text: str) -> None:
         self.book.note("order" if self.definition["ordered"] else self.label, text)
@@ -98,13 +135,12 @@ class Worker(otpy.GenServer):
     def log(self, text: str) -> None:
         self.book.note(self.label, text)
 
-    def handle_continue(self, term: object) -> None:
+    async def go_on(self, term: object) -> None:
         if term == "crash":
             raise Boom("boom")
         self.log("continue")
 
-    @otpy.call
-    def request(self, message: Any) -> object:
+    async def answer(self, message: Any) -> object:
         match message:
             case "ask":
                 return self.label
@@ -118,8 +154,7 @@ class Worker(otpy.GenServer):
                 return otpy.Stop(reason_of(reason), "bye")
         raise AssertionError(message)
 
-    @otpy.cast
-    def hear(self, message: Any) -> object:
+    async def act(self, message: Any) -> object:
         match message:
             case ["stop", reason]:
                 return otpy.Stop(reason_of(reason))
@@ -131,19 +166,19 @@ class Worker(otpy.GenServer):
                 self.log(f"job {number}")
             case "hold":
                 self.log("held")
-                self.wait_at_gate("held")
+                await self.wait_at_gate("held")
                 self.log("let go")
             case ["deed", "leave"]:
-                self.do_leave()
+                await self.do_leave()
             case ["deed", "let_go"]:
-                self.do_let_go()
+                await self.do_let_go()
             case ["deed", [_, str(other), *_]] if other not in self.book.refs:
                 self.log(f"nobody {other}")
             case ["deed", [verb, *arguments]]:
-                getattr(self, f"do_{verb}")(*arguments)
+                await getattr(self, f"do_{verb}")(*arguments)
         return None
 
-    def do_link(self, other: str) -> None:
+    async def do_link(self, other: str) -> None:
         ref = self.book.latest(other)
         if ref.is_alive() or self.trap_exit:
             self.linked.append(ref)
@@ -152,53 +187,53 @@ class Worker(otpy.GenServer):
         else:
             self.log(f"nobody {other}")
 
-    def do_unlink(self, other: str) -> None:
+    async def do_unlink(self, other: str) -> None:
         self.unlink(self.book.latest(other))
         self.log(f"unlinked {other}")
 
-    def do_trap(self, traps: bool) -> None:  # noqa: FBT001 - as the scenario has it
+    async def do_trap(self, traps: bool) -> None:  # noqa: FBT001 - as the scenario has it
         self.trap_exit = traps
         self.log(f"traps {str(traps).lower()}")
 
-    def do_monitor(self, other: str) -> None:
+    async def do_monitor(self, other: str) -> None:
         self.log(f"monitors {other}")
         self.watched.insert(0, (other, self.monitor(self.book.latest(other))))
 
-    def do_demonitor(self, other: str) -> None:
+    async def do_demonitor(self, other: str) -> None:
         found = next((pair for pair in self.watched if pair[0] == other), None)
         if found is not None:
             self.watched.remove(found)
             self.log(f"demonitored {str(self.demonitor(found[1])).lower()}")
 
-    def do_send_exit(self, other: str, reason: str) -> None:
+    async def do_send_exit(self, other: str, reason: str) -> None:
         self.log(f"sends exit to {other}")
         self.book.latest(other).exit(reason_of(reason))
 
-    def do_spawn_link(self, definition: Definition) -> None:
-        ref = self.spawn_link(otpy.child(Worker, self.book, definition).opts(id=definition["id"]))
+    async def do_spawn_link(self, definition: Definition) -> None:
+        ref = await self.ways.start(self, otpy.child(self.book.worker, self.book, definition).opts(id=definition["id"]))
         self.log(f"started {self.book.label(ref)}")
         self.linked.append(ref)
 
-    def do_leave(self) -> None:
+    async def do_leave(self) -> None:
         assert self.ref.parent is not None
         self.unlink(self.ref.parent)
         self.log("left")
 
-    def do_let_go(self) -> None:
+    async def do_let_go(self) -> None:
         for ref in self.linked:
             self.unlink(ref)
         for _, monitor in self.watched:
             self.demonitor(monitor)
         self.linked, self.watched = [], []
 
-    def handle_info(self, message: object) -> None:
+    async def take_note(self, message: object) -> None:
         match message:
             case ExitSignal():
                 self.log(f"exit {self.book.label(message.sender)} {word_of(message.reason)}")
             case Down():
                 self.log(f"down {self.book.label(message.target)} {word_of(message.reason)}")
 
-    def terminate(self, reason: otpy.Reason) -> None:
+    async def wind_up(self, reason: otpy.Reason) -> None:
         self.mark(f"-{self.id}({word_of(reason)})")
         match self.definition["stop"]:
             case "boom":
@@ -206,7 +241,39 @@ class Worker(otpy.GenServer):
             case "error":
                 raise Oops("oops")
             case "hang":
-                self.book.gates.within(None).call(Gates.hang)
+                await self.ways.call(self.book.gates.within(None), Gates.hang)
+
+
+class ThreadWorker(Worker):
+    """The same on a thread of its own."""
+
+    place = "thread"
+
+
+class AsyncWorker(Worker):
+    """The same on the event loop; waits by awaiting."""
+
+    ways = AWAITING
+
+    async def init(self, book: Book, definition: Definition) -> Any:
+        return await self.begin(book, definition)
+
+    async def handle_continue(self, term: object) -> Any:
+        return await self.go_on(term)
+
+    @otpy.call
+    async def request(self, message: Any) -> Any:
+        return await self.answer(message)
+
+    @otpy.cast
+    async def hear(self, message: Any) -> Any:
+        return await self.act(message)
+
+    async def handle_info(self, message: object) -> Any:
+        return await self.take_note(message)
+
+    async def terminate(self, reason: otpy.Reason) -> Any:
+        return await self.wind_up(reason)
 
 
 Waiting = tuple[str, str, otpy.Ref[Any], otpy.Caller]

@@ -11,16 +11,18 @@ from .words import word_of
 if TYPE_CHECKING:
     import otpy
 
-    from .actors import Gates
+    from .actors import Gates, Worker
 
 __all__ = ["Book"]
 
 
 class Book:
-    """Notes by lane, deaths, and who is who; one turn runs at a time, so nothing here needs a lock."""
+    """Notes by lane, deaths, and who is who."""
 
-    def __init__(self, gates: otpy.Ref[Gates]) -> None:
+    def __init__(self, gates: otpy.Ref[Gates], worker: type[Worker]) -> None:
         self.gates = gates
+        self.worker = worker
+        """The class of all workers: it says where they run."""
         self.events = 0
         self.lanes: dict[str, list[str]] = {}
         self.deaths: list[list[str]] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from . import otpy_side
+from .places import POOL
 
 if TYPE_CHECKING:
     from .beam import Beam
     from .model import Report, Scenario
+    from .places import Place
 
 __all__ = ["DifferentError", "compare"]
 
@@ -21,9 +22,9 @@ class DifferentError(AssertionError):
     """OTP and otpy do not do the same."""
 
 
-def compare(scenario: Scenario, beam: Beam) -> None:
+def compare(scenario: Scenario, beam: Beam, place: Place = POOL) -> None:
     """Play it on both sides. Raises DifferentError, with both traces side by side."""
-    there, here = beam.play(scenario), otpy_side.play(scenario)
+    there, here = beam.play(scenario), place.play(scenario, place.worker)
     if there != here:
         raise DifferentError(f"{scenario.as_json()}\n{side_by_side(scenario, there, here)}")
 

@@ -24,28 +24,40 @@ from .book import Book
 from .words import reason_of, word_of
 
 if TYPE_CHECKING:
-    from otpy.testing import VirtualSystem
-
     from .model import Definition, Report, Scenario, Step
 
-__all__ = ["play"]
+__all__ = ["play_for_real", "play_seeded"]
 
 SUP, DYN = otpy.Supervisor, otpy.DynamicSupervisor
 
 
-def play(scenario: Scenario) -> list[Report]:
+def play_seeded(scenario: Scenario, worker: type[Worker]) -> list[Report]:
     """What each step gave, the start of the tree first. Nothing may be left behind: `explore` sees to that."""
     reports: list[Report] = []
-
-    def run(system: VirtualSystem) -> None:
-        player = Player(system)
-        try:
-            reports.extend(player.step(step) for step in [["start", scenario.tree], *scenario.steps])
-        finally:
-            player.clean_up()
-
-    explore(run, [scenario.seed])
+    explore(lambda system: play(system, scenario, worker, reports), [scenario.seed])
     return reports
+
+
+def play_for_real(scenario: Scenario, worker: type[Worker]) -> list[Report]:
+    """The same on threads and in time as they are; the order of turns is chance."""
+    reports: list[Report] = []
+    system = otpy.System("real")
+    try:
+        play(system, scenario, worker, reports)
+    finally:
+        left = [*map(str, system.stop()), *map(str, system.zombies())]
+    if left:
+        raise AssertionError(f"left behind: {left}")
+    return reports
+
+
+def play(system: otpy.System, scenario: Scenario, worker: type[Worker], reports: list[Report]) -> None:
+    """Play all steps, and end what is left."""
+    player = Player(system, worker)
+    try:
+        reports.extend(player.step(step) for step in [["start", scenario.tree], *scenario.steps])
+    finally:
+        player.clean_up()
 
 
 class Reply:
@@ -87,13 +99,13 @@ class Reply:
 class Player:
     """One system, and what its actors did."""
 
-    def __init__(self, system: VirtualSystem) -> None:
+    def __init__(self, system: otpy.System, worker: type[Worker]) -> None:
         self.system = system
         self.at_gates: list[Waiting] = []
         self.gates = system.start(Gates, self.at_gates)
         self.stranger = system.start(Stranger)
         self.parent = system.start(Parent)
-        self.book = Book(self.gates)
+        self.book = Book(self.gates, worker)
         self.replies: dict[int, Reply] = {}
         self.requests = 0
 

@@ -11,8 +11,8 @@ from hypothesis.internal.conjecture.engine import ConjectureRunner
 
 from .beam import BeamError
 from .compare import DifferentError, compare
-from .families import FAMILIES
 from .generator import scenarios
+from .places import POOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .beam import Beam
     from .families import Family
     from .model import Scenario
+    from .places import Place
 
 __all__ = ["Search"]
 
@@ -27,11 +28,14 @@ __all__ = ["Search"]
 class Search:
     """One search, the same for the same seed."""
 
-    def __init__(self, rounds: int, number: int, families: tuple[Family, ...] = FAMILIES) -> None:
-        """So many scenarios, drawn from a seed."""
+    def __init__(
+        self, rounds: int, number: int, families: tuple[Family, ...] | None = None, place: Place = POOL
+    ) -> None:
+        """So many scenarios, drawn from a seed, with workers in a place."""
         self._rounds = rounds
         self._number = number
-        self._families = families
+        self._families = place.families if families is None else families
+        self._place = place
         self.played = 0
         """Scenarios played so far."""
         self.stuck: BeamError | None = None
@@ -65,7 +69,7 @@ class Search:
             self.played += 1
             tell(self.played)
             try:
-                compare(scenario, beam)
+                compare(scenario, beam, self._place)
             except BeamError as error:
                 self.stuck = error
             except DifferentError:

@@ -13,6 +13,7 @@ from oracle.compare import DifferentError, compare
 from oracle.families import GROUPS, LIMITS
 from oracle.mistakes import MISTAKES
 from oracle.model import Scenario
+from oracle.places import PLACES
 from oracle.search import Search
 from support.systems import quiet
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["quiet"]
 
 FOUND = sorted(Path(__file__).with_name("found").glob("*.json"))
-ROUNDS = 300
-"""Scenarios of an ordinary run; `python -m tests.oracle` plays more."""
+PARTS = [("pool", 0, 100), ("pool", 1, 100), ("pool", 2, 100), ("loop", 3, 100), ("thread", 4, 50)]
+"""The place of the workers, the seed, and how many scenarios; `python -m tests.oracle` plays more."""
 FEW = 50
 """Scenarios within which a wrong strategy must be found."""
 
@@ -38,16 +39,17 @@ def beam() -> Iterator[beams.Beam]:
         yield node
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_otp_and_otpy_do_the_same(beam: beams.Beam, part: int) -> None:
-    search = Search(ROUNDS // 3, part)
+@pytest.mark.parametrize(("place", "seed", "rounds"), PARTS)
+def test_otp_and_otpy_do_the_same(beam: beams.Beam, place: str, seed: int, rounds: int) -> None:
+    search = Search(rounds, seed, place=PLACES[place])
     search.run(beam)
-    assert search.played == ROUNDS // 3
+    assert search.played == rounds
 
 
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
-def test_what_was_found_once_is_mended(beam: beams.Beam, path: Path) -> None:
-    compare(Scenario.load(path), beam)
+def test_what_was_found_once_is_mended(beam: beams.Beam, path: Path, place: str) -> None:
+    compare(Scenario.load(path), beam, PLACES[place])
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)

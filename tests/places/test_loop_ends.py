@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from otpy.core.reason import Crashed, Killed, Normal, Shutdown
-from otpy.errors import (
-    CallExitError,
-)
-from otpy.testing import Gate
+from otpy.errors import CallExitError, StartError
+from otpy.testing import Gate, explore
 from support.doer import BOOM, AsyncDoer, Doer, flush
 from support.waits import LONG, hold, note_cancelled, stay
 
@@ -44,6 +45,19 @@ def test_a_kill_cancels_a_suspended_handler(system: otpy.System) -> None:
     assert ref.reason == Killed()
     assert log == ["cancelled", "cleaned up"]
     assert system.zombies() == []
+
+
+def test_the_reason_of_one_end_ends_the_next_actor_too(system: otpy.System) -> None:
+    """As links pass it on: the very same reason, on the worker that has just seen the other end."""
+    gate = Gate()
+    first, second = system.start(AsyncDoer), system.start(AsyncDoer)
+    first.cast(Doer.run, lambda self: self.ref.exit(BOOM))
+    system.wait_idle()
+    second.cast(Doer.run, hold, gate)
+    gate.reached()
+    monitor = second.monitor()
+    second.exit(BOOM)
+    assert monitor.wait().reason == BOOM
 
 
 @pytest.mark.parametrize("form", ["asyncio", "otpy", "call"])
@@ -152,3 +166,72 @@ def test_links_and_monitors_reach_and_leave_the_loop(system: otpy.System) -> Non
     system.wait_idle()
     assert {type(message) for message in log} == {otpy.Down, otpy.ExitSignal}
     assert {message.reason for message in log} == {BOOM}
+
+
+def test_the_cancellation_of_one_handler_is_not_felt_by_the_next_on_its_task(system: otpy.System) -> None:
+    """A TaskGroup whose task was told to cancel before takes its own cancellation for that one."""
+    other = system.start(AsyncDoer)
+    ends: list[object] = []
+
+    async def end_and_send(_: Any) -> None:
+        try:
+            await otpy.asleep(LONG)
+        finally:
+            other.cast(Doer.run, fail_in_group, ends)
+
+    ref = system.start(AsyncDoer)
+    ref.cast(Doer.run, end_and_send)
+    system.wait_idle()
+    ref.exit(BOOM)
+    system.wait_idle()
+    assert ends == [0, ExceptionGroup]
+    assert other.is_alive()
+
+
+async def fail_in_group(_: Any, ends: list[object]) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    ends.append(task.cancelling())
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+            await asyncio.sleep(LONG)
+    except BaseException as error:
+        ends.append(type(error))
+
+
+async def fail() -> None:
+    raise ValueError("fail")
+
+
+def test_an_init_that_is_told_to_end_before_it_begins_is_not_begun() -> None:
+    begun: list[bool] = []
+
+    async def begin(_: Any) -> None:
+        begun.append(True)
+
+    def start(actor: Any) -> None:
+        with suppress(StartError):
+            actor.spawn_link(AsyncDoer, deed=begin)
+
+    def push(actor: Any) -> None:
+        ref = actor.system.find("seeded/Doer/AsyncDoer")
+        if ref is not None:
+            ref.exit(BOOM)
+
+    outcomes: set[tuple[bool, bool]] = set()
+
+    def scenario(system: otpy.System) -> None:
+        begun.clear()
+        parent = system.start(Doer, traps=True)
+        parent.cast(Doer.run, start)
+        system.start(Doer).cast(Doer.run, push)
+        system.wait_idle()
+        outcomes.add((bool(begun), system.find("seeded/Doer/AsyncDoer") is not None))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        explore(scenario, 60)
+        gc.collect()
+    assert (False, False) in outcomes
+    assert [str(warning.message) for warning in caught] == []

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import gc
+import sys
 import threading
-from typing import Any
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
-from otpy.errors import (
-    CallExitError,
-)
+from otpy.errors import CallExitError
 from support.doer import AsyncDoer, Doer
 from support.waits import LONG
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
-def test_timeouts_of_asyncio_work_inside(system: otpy.System) -> None:
+
+class Several(AsyncDoer):
+    """The same with up to three handlers in flight, each of which has a task of its own."""
+
+    max_concurrency = 3
+
+
+@pytest.fixture(params=[AsyncDoer, Several])
+def ref(request: pytest.FixtureRequest, system: otpy.System) -> otpy.Ref[Doer]:
+    found: otpy.Ref[Doer] = system.start(request.param)
+    return found
+
+
+def test_timeouts_of_asyncio_work_inside(ref: otpy.Ref[Doer]) -> None:
     async def wait(actor: Any) -> str:
         try:
             async with asyncio.timeout(0.001):
@@ -25,11 +42,22 @@ def test_timeouts_of_asyncio_work_inside(system: otpy.System) -> None:
             return "in time"
         return "never"
 
-    ref = system.start(AsyncDoer)
     assert [ref.call(Doer.do, wait) for _ in range(3)] == ["in time"] * 3
 
 
-def test_groups_of_tasks_work_inside(system: otpy.System) -> None:
+def test_a_timeout_that_is_over_at_once_works_inside(ref: otpy.Ref[Doer]) -> None:
+    async def wait(actor: Any) -> str:
+        try:
+            async with asyncio.timeout(0):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return "in time"
+        return "never"
+
+    assert [ref.call(Doer.do, wait) for _ in range(3)] == ["in time"] * 3
+
+
+def test_groups_of_tasks_work_inside(system: otpy.System, ref: otpy.Ref[Doer]) -> None:
     server = system.start(Doer)
 
     async def ask_many(actor: Any) -> list[int]:
@@ -37,7 +65,192 @@ def test_groups_of_tasks_work_inside(system: otpy.System) -> None:
             tasks = [group.create_task(server.acall(Doer.do, lambda _, n: n, n)) for n in range(10)]
         return [task.result() for task in tasks]
 
-    assert system.start(AsyncDoer).call(Doer.do, ask_many) == list(range(10))
+    assert ref.call(Doer.do, ask_many) == list(range(10))
+
+
+def test_a_failure_in_a_group_of_tasks_cancels_the_handlers_own_wait(ref: otpy.Ref[Doer]) -> None:
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("in the group")
+
+    async def wait(actor: Any) -> list[str]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+                await asyncio.Event().wait()
+        except* ValueError as found:
+            texts = [str(error) for error in found.exceptions]
+        task = asyncio.current_task()
+        assert task is not None
+        return [*texts, str(task.cancelling())]
+
+    assert ref.call(Doer.do, wait) == ["in the group", "0"]
+    assert ref.call(Doer.do, lambda _: "alive") == "alive"
+
+
+@pytest.mark.parametrize("way", ["to_thread", "run_in_executor"])
+def test_what_blocks_may_run_on_another_thread(system: otpy.System, ref: otpy.Ref[Doer], way: str) -> None:
+    server = system.start(Doer)
+
+    def block() -> tuple[str, str]:
+        return threading.current_thread().name, server.call(Doer.do, lambda _: "answer")
+
+    async def wait(actor: Any) -> tuple[str, str]:
+        if way == "to_thread":
+            return await asyncio.to_thread(block)
+        return await asyncio.get_running_loop().run_in_executor(None, block)
+
+    thread, answer = ref.call(Doer.do, wait)
+    assert thread.startswith("asyncio")
+    assert answer == "answer"
+
+
+def test_a_thread_has_a_copy_of_the_handlers_context(ref: otpy.Ref[Doer]) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+
+    async def wait(actor: Any) -> str:
+        variable.set("mine")
+        return await asyncio.to_thread(variable.get)
+
+    assert ref.call(Doer.do, wait) == "mine"
+
+
+def test_a_kill_does_not_wait_for_a_thread_that_a_handler_awaits(system: otpy.System, ref: otpy.Ref[Doer]) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def block() -> None:
+        begun.set()
+        go_on.wait(5.0)
+
+    ref.cast(Doer.run, lambda _: asyncio.to_thread(block))
+    assert begun.wait(5.0)
+    ref.kill()
+    system.wait_idle()
+    assert system.zombies() == []
+    go_on.set()
+
+
+def test_async_generators_work_inside_and_are_closed(ref: otpy.Ref[Doer]) -> None:
+    log: list[str] = []
+
+    async def count() -> AsyncIterator[int]:
+        try:
+            for number in range(10):
+                await asyncio.sleep(0)
+                yield number
+        finally:
+            await asyncio.sleep(0)
+            log.append("closed")
+
+    async def read(actor: Any) -> list[int]:
+        numbers = [number async for number in count()]
+        async with aclosing(count()) as some:
+            async for number in some:
+                if number == 2:
+                    break
+        return numbers
+
+    assert ref.call(Doer.do, read) == list(range(10))
+    assert log == ["closed", "closed"]
+
+
+def test_one_that_is_dropped_in_the_middle_is_closed_by_the_loop(system: otpy.System, ref: otpy.Ref[Doer]) -> None:
+    closed = threading.Event()
+
+    async def endless() -> AsyncIterator[None]:
+        try:
+            while True:
+                yield
+        finally:
+            await asyncio.sleep(0)
+            closed.set()
+
+    async def read(actor: Any) -> None:
+        async for _ in endless():
+            break
+
+    ref.call(Doer.do, read)
+    gc.collect()
+    assert closed.wait(5.0)
+
+
+def test_a_handler_may_cancel_its_own_task_and_take_that_back(ref: otpy.Ref[Doer]) -> None:
+    async def cancel(actor: Any) -> list[Any]:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel("by itself")
+        counts: list[Any] = [task.cancelling()]
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            counts += [*error.args, task.uncancel()]
+        await asyncio.sleep(0)
+        return counts
+
+    assert [ref.call(Doer.do, cancel) for _ in range(3)] == [[1, "by itself", 0]] * 3
+
+
+def test_a_handler_that_cancels_its_own_task_and_leaves_it_so_has_crashed(ref: otpy.Ref[Doer]) -> None:
+    async def cancel(actor: Any) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.Event().wait()
+
+    with pytest.raises(CallExitError, match="CancelledError"):
+        ref.call(Doer.do, cancel)
+
+
+def test_a_handler_may_shield_and_wait_for_others(ref: otpy.Ref[Doer]) -> None:
+    async def answer() -> str:
+        await asyncio.sleep(0)
+        return "kept"
+
+    async def wait(actor: Any) -> tuple[str, str]:
+        kept = await asyncio.shield(answer())
+        return kept, await asyncio.wait_for(answer(), 5.0)
+
+    assert ref.call(Doer.do, wait) == ("kept", "kept")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there are no eager tasks")
+def test_eager_tasks_work_inside_and_are_the_actors(ref: otpy.Ref[Doer]) -> None:
+    log: list[Any] = []
+
+    async def beside(actor: Any) -> Any:
+        log.append(otpy.current())
+        await asyncio.sleep(0)
+        return asyncio.current_task()
+
+    async def start(actor: Any) -> None:
+        own = asyncio.current_task()
+        eager: Any = asyncio.Task  # 3.11 has no such option, and mypy looks with its eyes
+        task = eager(beside(actor), loop=asyncio.get_running_loop(), eager_start=True)
+        log.append("started")
+        assert asyncio.current_task() is own
+        assert await task is task
+
+    ref.call(Doer.do, start)
+    assert log == [ref, "started"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="there are no eager tasks")
+def test_a_loop_all_of_whose_tasks_are_eager_runs_actors(system: otpy.System, ref: otpy.Ref[Doer]) -> None:
+    async def make_eager(actor: Any) -> None:
+        asyncio.get_running_loop().set_task_factory(getattr(asyncio, "eager_task_factory"))  # noqa: B009 - as above
+
+    async def pause(actor: Any, number: int) -> int:
+        await asyncio.sleep(0)
+        return number
+
+    async def ask_many(actor: Any) -> list[int]:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(other.acall(Doer.do, pause, n)) for n, other in enumerate(others)]
+        return [task.result() for task in tasks]
+
+    ref.call(Doer.do, make_eager)
+    others = [system.start(AsyncDoer) for _ in range(10)]
+    assert ref.call(Doer.do, ask_many) == list(range(10))
 
 
 def test_a_task_that_a_handler_starts_belongs_to_its_actor(system: otpy.System) -> None:

@@ -11,9 +11,7 @@ import otpy
 from otpy.core.reason import Shutdown
 from otpy.errors import (
     SpecError,
-    StartError,
 )
-from otpy.testing import explore
 from support.doer import AsyncDoer, Doer
 
 
@@ -53,18 +51,9 @@ def test_all_loop_actors_share_one_thread_and_nobody_has_one_unasked(system: otp
 
 def test_ten_thousand_actors(system: otpy.System) -> None:
     sup = system.start(otpy.dynamic(AsyncDoer))
-    refs = sup.call(otpy.DynamicSupervisor.start_children, [otpy.child(AsyncDoer)] * 10_000)
+    refs = sup.within(50.0).call(otpy.DynamicSupervisor.start_children, [otpy.child(AsyncDoer)] * 10_000)
     assert all(ref.is_alive() for ref in refs if isinstance(ref, otpy.Ref))
     assert len(refs) == 10_000
     system.wait_idle()
     sup.stop(Shutdown())
     assert system.alive == 0
-
-
-def test_explorations_refuse_them_clearly() -> None:
-    def scenario(system: otpy.System) -> None:
-        with pytest.raises(StartError, match="loop actors do not run in explorations yet"):
-            system.start(AsyncDoer)
-        assert system.alive == 0
-
-    explore(scenario, seeds=1)

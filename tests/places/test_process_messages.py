@@ -131,7 +131,7 @@ def test_an_actor_that_has_ended_can_be_spoken_of(farm: otpy.System, far: otpy.R
     assert far.call(Far.near_again) is late
     assert far.call(Far.read) == [("down", otpy.NoProc())]
     path = late.path
-    far.waiting.gone.clear()  # type: ignore[union-attr]  # as when nobody else here has its ref any more
+    far.waiting.refs.own_dead.clear()  # type: ignore[union-attr]  # as when nobody else here has its ref any more
     ghost = far.call(Far.near_again)
     assert (ghost.path, ghost.is_alive(), ghost.reason) == (path, False, otpy.NoProc())
     ghost.tell("x")

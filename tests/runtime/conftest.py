@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from support.systems import clock, events, patience, quiet, system, timed
+from support.systems import clock, events, quiet, system, timed
 
-__all__ = ["clock", "events", "patience", "quiet", "system", "timed"]
+__all__ = ["clock", "events", "quiet", "system", "timed"]

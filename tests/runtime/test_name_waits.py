@@ -11,7 +11,7 @@ import otpy
 from otpy.errors import CallError, CallExitError, NoProcError
 from otpy.runtime import name_wait
 from otpy.testing import explore
-from support.doer import Doer, flush
+from support.doer import AsyncDoer, Doer, flush
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualClock, VirtualSystem
@@ -26,24 +26,41 @@ class Tree(otpy.Supervisor):
         return [otpy.child(Doer).opts(id="it", name=IT, backoff=otpy.Backoff(first=1.0, jitter=0.0))]
 
 
-def ask(client: otpy.Ref[Doer], handle: otpy.NamedRef[Doer]) -> None:
-    """Have an actor call by name; its log has the answer, or the error."""
+def ask(client: otpy.Ref[Any], handle: otpy.NamedRef[Doer]) -> None:
+    """Have an actor call by name, or await the call; its log has the answer, or the error."""
+
+    def note(self: Doer, error: BaseException) -> None:
+        self.log.append("nobody" if isinstance(error, NoProcError) else "it ended")
 
     def call(self: Doer) -> None:
         try:
-            self.log.append(handle.call(Doer.do, lambda it: it.ref.number))
-        except NoProcError:
-            self.log.append("nobody")
-        except CallExitError:
-            self.log.append("it ended")
+            self.log.append(handle.call(Doer.do, number))
+        except CallExitError as error:
+            note(self, error)
 
-    client.cast(Doer.run, call)
+    async def acall(self: Doer) -> None:
+        try:
+            self.log.append(await handle.acall(Doer.do, number))
+        except CallExitError as error:
+            note(self, error)
+
+    client.cast(Doer.run, acall if client.actor_class is AsyncDoer else call)
+
+
+def number(it: Doer) -> int:
+    return it.ref.number
+
+
+BOTH = pytest.mark.parametrize("kind", [Doer, AsyncDoer])
 
 
 @pytest.mark.report("B77", "hew-lang/hew#2124")
-def test_a_call_in_the_restart_window_waits_when_told_to(timed: otpy.System, clock: VirtualClock) -> None:
+@BOTH
+def test_a_call_in_the_restart_window_waits_when_told_to(
+    timed: otpy.System, clock: VirtualClock, kind: type[Doer]
+) -> None:
     timed.start_root(otpy.child(Tree))
-    handle, (patient, hasty) = timed.ref(IT), (timed.start(Doer), timed.start(Doer))
+    handle, (patient, hasty) = timed.ref(IT), (timed.start(kind), timed.start(kind))
     handle.kill()
     timed.wait_idle()
     ask(patient, handle.within(5.0, wait_for_name=2.0))
@@ -58,8 +75,11 @@ def test_a_call_in_the_restart_window_waits_when_told_to(timed: otpy.System, clo
     assert timed.awaited_names == {}
 
 
-def test_it_waits_as_long_as_told_on_the_systems_clock(timed: otpy.System, clock: VirtualClock) -> None:
-    client = timed.start(Doer)
+@BOTH
+def test_it_waits_as_long_as_told_on_the_systems_clock(
+    timed: otpy.System, clock: VirtualClock, kind: type[Doer]
+) -> None:
+    client = timed.start(kind)
     ask(client, timed.ref(IT).within(None, wait_for_name=2.0))
     clock.advance(1.9)
     assert timed.record(client.path).waiting == "name 'it'"
@@ -68,8 +88,9 @@ def test_it_waits_as_long_as_told_on_the_systems_clock(timed: otpy.System, clock
     assert (timed.awaited_names, timed.timers.pending()) == ({}, [])
 
 
-def test_all_who_wait_are_woken_by_whoever_takes_the_name(timed: otpy.System) -> None:
-    clients = [timed.start(Doer) for _ in range(20)]
+@BOTH
+def test_all_who_wait_are_woken_by_whoever_takes_the_name(timed: otpy.System, kind: type[Doer]) -> None:
+    clients = [timed.start(kind) for _ in range(20)]
     other = timed.start(Doer)
     for client in clients:
         ask(client, timed.ref(IT).within(5.0, wait_for_name=None))
@@ -80,9 +101,10 @@ def test_all_who_wait_are_woken_by_whoever_takes_the_name(timed: otpy.System) ->
     assert [flush(client) for client in clients] == [[holder.number]] * 20
 
 
+@BOTH
 @pytest.mark.parametrize("end", [otpy.Kill(), otpy.Exit("boom")])
-def test_one_that_is_told_to_die_waits_no_longer(timed: otpy.System, end: otpy.Reason) -> None:
-    client = timed.start(Doer)
+def test_one_that_is_told_to_die_waits_no_longer(timed: otpy.System, end: otpy.Reason, kind: type[Doer]) -> None:
+    client = timed.start(kind)
     ask(client, timed.ref(IT).within(5.0, wait_for_name=60.0))
     timed.wait_idle()
     client.exit(end)

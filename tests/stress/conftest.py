@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.systems import patience, quiet
+from support.systems import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["patience", "quiet"]
+__all__ = ["quiet"]
 
 LONG = [pytest.mark.stress, pytest.mark.timeout(600)]
 ROUNDS = [pytest.param(1, id="small"), pytest.param(30, id="large", marks=LONG)]

@@ -53,7 +53,7 @@ MUTATIONS = [
     Mutation(
         "dead letter not told",
         "runtime/mailbox.py",
-        "            _dead_letter(ref, message, why)\n",
+        "            dead_letter(ref, message, why)\n",
         "            pass",
         "runtime/test_ends.py runtime/test_mailboxes.py runtime/test_names.py",
     ),
@@ -95,9 +95,9 @@ MUTATIONS = [
     ),
     Mutation(
         "circles of callers not seen",
-        "runtime/caller.py",
-        "    chain, edges = [me], []\n",
-        "    return []\n    chain, edges = [me], []\n",
+        "runtime/circle.py",
+        "    chain: list[Waiter] = [me]\n",
+        "    return []\n    chain: list[Waiter] = [me]\n",
         "runtime/test_deadlocks.py",
     ),
     Mutation(
@@ -189,8 +189,8 @@ MUTATIONS = [
     Mutation(
         "resources closed in the order of their opening",
         "runtime/death.py",
-        "more.resources.pop()",
-        "more.resources.pop(0)",
+        "resource = resources.pop()",
+        "resource = resources.pop(0)",
         "runtime/test_resources.py",
     ),
     Mutation(

@@ -9,20 +9,29 @@ import pytest
 
 from otpy.testing import ExplorationError, explore
 from support.soundness import sound
-from support.trouble import trouble_in_a_tree
+from support.trouble import SCENARIOS
 
-AGAIN = "all its steps, from the root of the repository: PYTHONPATH=.:tests python -m support.trouble {}"
+AGAIN = "all its steps, from the root of the repository: PYTHONPATH=.:tests python -m support.trouble {} {}"
 
 
 STEP = 50  # seeds of one test: it takes a second or two
-FEW = [pytest.param(first, id=str(first)) for first in range(0, 500, STEP)]
-MANY = [pytest.param(first, id=str(first), marks=pytest.mark.stress) for first in range(500, 10_000, STEP)]
+FEW = {"tree": 400, "crowd": 100}
+MANY = {"tree": 10_000, "crowd": 5_000}
 
 
-@pytest.mark.parametrize("first", FEW + MANY)
-def test_trees_in_trouble_keep_their_promises_and_leave_nothing(first: int) -> None:
+def runs() -> list[object]:
+    """Fifty seeds each; those beyond the first few are for long runs."""
+    return [
+        pytest.param(name, first, id=f"{name}-{first}", marks=[] if first < FEW[name] else pytest.mark.stress)
+        for name, last in MANY.items()
+        for first in range(0, last, STEP)
+    ]
+
+
+@pytest.mark.parametrize(("name", "first"), runs())
+def test_trees_in_trouble_keep_their_promises_and_leave_nothing(name: str, first: int) -> None:
     try:
-        explore(trouble_in_a_tree, STEP, first=first, invariants=[sound])
+        explore(SCENARIOS[name], STEP, first=first, invariants=[sound])
     except ExplorationError as error:
-        error.add_note(AGAIN.format(error.seed))
+        error.add_note(AGAIN.format(name, error.seed))
         raise

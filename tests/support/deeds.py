@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from support.players import AsyncPlayer, Keeper, Log, Player
+from support.players import AsyncPlayer, Keeper, Log, Plan, Player
 from support.steps import Step, begin
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def hold(self: Any, gate: Any) -> Waits:
 
 def be_stuck(self: Any, gate: Any) -> Waits:
     """Wait for what otpy knows nothing of: a thread cannot be got out of it, a task is cancelled, a process dies."""
-    yield Step(lambda: gate.call(Keeper.arrive, self.ref.path), lambda: gate.acall(Keeper.arrive, self.ref.path))
+    gate.cast(Keeper.arrive, self.ref.path)
     yield Step(RELEASE.wait, _wait_forever)
 
 
@@ -343,3 +343,90 @@ def continue_twice(self: Any, gate: Any, first: Any, second: Any) -> Waits:
 def spawn_and_note(self: Any, *args: Any) -> Waits:
     yield from spawn(self, *args)
     self.note("started")
+
+
+def link_again(self: Any, other: Any) -> None:
+    self.link(other)
+    self.unlink(other)
+    self.link(other)
+
+
+def unlink_parent(self: Any) -> None:
+    self.unlink(self.ref.parent)
+
+
+def unwatch_late(self: Any, gate: Any, other: Any, flush: bool) -> Waits:  # noqa: FBT001 - deeds have no keywords
+    """Watch no longer when the other one has ended, which the message of the gate comes after."""
+    yield from hold(self, gate)
+    yield from wait_for_end(self, other)
+    self.note(unwatch(self, flush))
+
+
+def wait_and_note(self: Any, log: Any, other: Any) -> Waits:
+    log.cast(Log.note, "waits")
+    reason = yield from wait_for_end(self, other)
+    log.cast(Log.note, reason)
+
+
+def keep_secrets(self: Any, shown: str, password: str) -> None:
+    self.shown, self.password = shown, password
+
+
+def register_two(self: Any, first: str, second: str) -> Waits:
+    """Take a name, and try to take another one."""
+    self.register(first)
+    return (yield from attempt(self, f"{__name__}:take_name", second))
+
+
+def begin_as(self: Any, ident: str) -> None:
+    """Tell the log of a start, and of the end by the same word."""
+    self.log.cast(Log.note, f"+{ident}")
+    self.last = (f"{__name__}:end_as", (ident,))
+
+
+def end_as(self: Any, ident: str) -> None:
+    self.log.cast(Log.note, f"-{ident}")
+
+
+def begin_by_plan(self: Any, plan: Any, ident: str) -> Waits:
+    """Start as a plan says: well, with a failure, or not at all."""
+    word = yield Step(lambda: plan.call(Plan.next_start), lambda: plan.acall(Plan.next_start))
+    self.log.cast(Log.note, f"{word}{ident}")
+    self.last = (f"{__name__}:end_as", (ident,))
+    return {"+": None, "!": otpy.Stop(otpy.Exit("boom")), "~": otpy.Ignore()}[word]
+
+
+def note_holder(self: Any, name: str) -> None:
+    self.note(self.system.whereis(name).path)
+
+
+def note_to(self: Any, log: Any, what: Any) -> None:
+    log.cast(Log.note, what)
+
+
+def wait_for_name(self: Any, log: Any, name: str) -> Waits:
+    """Ask whoever will hold a name for its path, and note it."""
+    answer = yield from ask_waiting(self, name, 5.0, f"{__name__}:path")
+    log.cast(Log.note, answer)
+
+
+def ask_itself(self: Any) -> Waits:
+    return (yield from attempt(self, f"{__name__}:ask", self.ref, f"{__name__}:nothing"))
+
+
+def use_quietly(self: Any, *names: str) -> None:
+    use(self, *names)
+
+
+@contextmanager
+def _checked_out(server: Any) -> Iterator[None]:
+    yield
+    server.cast(Player.run, f"{__name__}:remember", "returned")
+
+
+def use_server(self: Any, server: Any) -> None:
+    self.use(_checked_out(server))
+
+
+def tell_itself(self: Any, message: Any) -> None:
+    self.ref.tell(message)

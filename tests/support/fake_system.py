@@ -93,6 +93,10 @@ class FakeSystem:
         self.entered = threading.Semaphore(0)
         """Released once by each operating verb that has begun."""
 
+    def asks_processes(self) -> bool:
+        """It has none."""
+        return False
+
     def records(self, path: str | None = None, limit: int = 200) -> list[ActorRecord]:
         """Those below `path`; the limit counts the children of each supervisor."""
         seen: dict[str, int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,10 @@ class Near(otpy.GenServer):
 
     def init(self) -> None:
         self.heard: list[Any] = []
+        self.met: list[Any] = []
+        self.waiting: list[otpy.Caller] = []
+        self.curious: list[otpy.Caller] = []
+        self.patient: dict[otpy.Caller, int] = {}
 
     @otpy.call
     def add(self, one: int, other: int) -> int:
@@ -33,9 +38,52 @@ class Near(otpy.GenServer):
     def read(self) -> list[Any]:
         return list(self.heard)
 
+    @otpy.call
+    def echo(self, value: Any) -> Any:
+        return value
+
+    @otpy.call
+    def met_so_far(self, count: int) -> Any:
+        """Whom it has met, when these are so many."""
+        assert self.caller is not None
+        if len(self.met) < count:
+            self.patient[self.caller] = count
+            return otpy.NoReply()
+        return list(self.met)
+
     @otpy.cast
     def note(self, what: Any) -> None:
         self.heard.append(what)
+
+    @otpy.cast
+    def meet(self, who: Any) -> None:
+        self.met.append(who)
+        for caller in [one for one, count in self.patient.items() if len(self.met) >= count]:
+            del self.patient[caller]
+            caller.reply(list(self.met))
+
+    @otpy.call
+    def wait(self) -> Any:
+        """Answered when somebody says `go`."""
+        assert self.caller is not None
+        self.waiting.append(self.caller)
+        while self.curious:
+            self.curious.pop().reply(None)
+        return otpy.NoReply()
+
+    @otpy.call
+    def is_waited_for(self) -> Any:
+        """Answered when somebody waits."""
+        assert self.caller is not None
+        if self.waiting:
+            return None
+        self.curious.append(self.caller)
+        return otpy.NoReply()
+
+    @otpy.cast
+    def go(self) -> None:
+        while self.waiting:
+            self.waiting.pop().reply("gone on")
 
     def handle_info(self, message: Any) -> None:
         self.heard.append(message)
@@ -163,6 +211,15 @@ class Far(otpy.GenServer):
         self.near.tell(("told", value))
 
     @otpy.call
+    def tell_near_later(self, value: Any) -> None:
+        self.send_after(0.02, ("for near", value))
+
+    @otpy.call
+    def signal_parent(self, pid: int, *, forever: bool = False) -> Any:
+        os.kill(pid, signal.SIGUSR1)
+        return otpy.NoReply() if forever else None
+
+    @otpy.call
     def ask_by_name(self, name: str) -> int:
         return int(self.system.ref(otpy.Name(name, Near)).call(Near.add, 1, 2))
 
@@ -173,6 +230,11 @@ class Far(otpy.GenServer):
         except otpy.OtpyError as error:
             return type(error).__name__
         return "sent"
+
+    @otpy.cast
+    def wait_for(self, near: Any) -> None:
+        """Be in this message until somebody tells the other one to go on."""
+        near.within(None).call(Near.wait)
 
     @otpy.call
     def watch_near(self) -> None:
@@ -193,6 +255,8 @@ class Far(otpy.GenServer):
         match message:
             case ("reply", value):
                 self.caller_of_later.reply(value)
+            case ("for near", value):
+                self.near.tell(value)
             case otpy.Down(reason=reason):
                 self.log.append(("down", reason))
             case otpy.ExitSignal(reason=reason):

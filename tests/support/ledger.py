@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from inspect import iscoroutinefunction
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import otpy
-from otpy.core.reason import Killed, NoProc, Normal
+from otpy.core.reason import Crashed, Killed, NoProc, Normal
 from otpy.events import ActorCrashed, ChildStarted, DeadLetter, Event
 from otpy.runtime.links import linked
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from otpy.testing.system import SeededSystem
 
@@ -48,7 +50,12 @@ def hook(function: Callable[..., Any]) -> Callable[..., Any]:
         with ledger_of(self.system).turn_of(self, function.__name__):
             return function(self, *args)
 
-    return run
+    @wraps(function)
+    async def run_on_loop(self: Any, *args: Any) -> Any:
+        with ledger_of(self.system).turn_of(self, function.__name__):
+            return await function(self, *args)
+
+    return run_on_loop if iscoroutinefunction(function) else run
 
 
 @dataclass
@@ -99,7 +106,15 @@ class Ledger:
         """Who traps exits and has been started, and so must run `terminate` unless it is killed."""
         self.terminated: set[Ref] = set()
         self.futures: list[Any] = []
+        self.asked: dict[int, Ref] = {}
+        """Calls that are waited for, and of whom."""
         self.starts: dict[str, list[float]] = {}
+        self.tasks: dict[object, None] = {}
+        """What goes on beside handlers, which somebody must keep."""
+        self.lock = asyncio.Lock()
+        self.keeper: Ref | None = None
+        self.orders: dict[Ref, float] = {}
+        """Who was seen to be told to die while its handler waits, and when."""
         self._numbers = count(1)
         self._inside: dict[Ref, str] = {}
         self._last: dict[tuple[object, Ref], int] = {}
@@ -119,6 +134,10 @@ class Ledger:
         if name == "terminate":
             self.expect(ref not in self.terminated, f"{ref} terminates twice")
             self.terminated.add(ref)
+        elif ref.home is not self.system.pool:
+            task = asyncio.current_task()
+            is_spoilt = task is None or task.cancelling()
+            self.expect(not is_spoilt, f"{ref} runs {name} in a task that was told to cancel another's")
         self._inside[ref] = name
         try:
             yield
@@ -142,15 +161,18 @@ class Ledger:
             del self.letters[number]
             raise
 
-    def call(self, target: Ref, ask: Callable[[int], Any]) -> Any:
+    async def call(self, target: Ref, ask: Callable[[int], Awaitable[Any]]) -> Any:
         """Number a request and wait; the reply is its number. One that fails may have been handled, or not."""
         number = next(self._numbers)
         letter = self.letters[number] = Letter(target, here().ref or "outside")
+        self.asked[number] = target
         try:
-            answer = ask(number)
+            answer = await ask(number)
         except BaseException:
             letter.fate = "unsure" if letter.fate == "sent" else letter.fate
             raise
+        finally:
+            del self.asked[number]
         self.expect(answer == number, f"call {number} to {target} got the reply {answer!r}")
         self.expect(letter.fate == "handled", f"call {number} to {target} was answered, but is {letter.fate}")
 
@@ -246,7 +268,8 @@ class Ledger:
         for ref in self.system.dead[self._deaths :]:
             for peer in self._pairs.pop(ref, ()):
                 self._pairs[peer].discard(ref)
-                if peer.reason is None:
+                is_told_by_start = ref.parent is peer and ref not in self.begun  # even if it linked itself once more
+                if peer.reason is None and not is_told_by_start:
                     self.expected[peer, ref, str(ref.reason)] += 1
         self._deaths = len(self.system.dead)
 
@@ -266,6 +289,8 @@ class Ledger:
         for (ref, sender, reason), times in self.expected.items():
             if _rests(ref):
                 self._check_signals(ref, sender, reason, times)
+        for number, target in self.asked.items():
+            self.expect(target.reason is None, f"call {number} to {target} is waited for, and it is dead")
         self._raise()
 
     def _check_signals(self, ref: Ref, sender: Ref, reason: str, times: int) -> None:
@@ -296,8 +321,11 @@ class Ledger:
             self.expect(not must or ref in self.terminated, f"{ref} traps exits, but did not terminate: {ref.reason}")
             is_forced = ref in self.begun - self.terminated and isinstance(ref.reason, Normal)
             self.expect(not is_forced, f"{ref} ended by an exit signal with the reason normal")
+            is_lost = isinstance(ref.reason, Crashed) and ref.reason.type == "CancelledError"
+            self.expect(not is_lost, f"{ref} was cancelled by an order, and its reason is another: {ref.reason}")
         for future in self.futures:
             self.expect(future._is_set(), "a future was never filled")
+        self.expect(not self.asked, f"calls are still waited for: {self.asked}")
         self._raise()
 
     def _raise(self) -> None:

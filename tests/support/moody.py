@@ -1,18 +1,23 @@
-"""The worker of a tree in trouble: starts and ends as chance will have it, and does what it is told."""
+"""The workers of a tree in trouble: they start and end as chance will have it, and do what they are told.
+
+One text for two classes: `Moody` waits by blocking, in the pool, and `AsyncMoody` by awaiting, on the event loop.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 import otpy
 from otpy.errors import OtpyError
 from support.ledger import hook, ledger_of
+from support.ways import AWAITING, BLOCKING, done
 
 if TYPE_CHECKING:
     from support.ledger import Ledger
 
-__all__ = ["DEEDS", "MISHAPS", "Moody", "living"]
+__all__ = ["DEEDS", "MISHAPS", "AsyncMoody", "Moody", "living"]
 
 MISHAPS = (OtpyError, TimeoutError, TypeError)
 """What anybody may get who asks somebody in such a tree."""
@@ -20,6 +25,8 @@ MISHAPS = (OtpyError, TimeoutError, TypeError)
 
 class Moody(otpy.GenServer):
     """`tell(("do", deed, number))`, `call(Moody.ask, deed, number)`, `cast(Moody.take, number)`: all numbered."""
+
+    ways = BLOCKING
 
     @property
     def ledger(self) -> Ledger:
@@ -32,6 +39,41 @@ class Moody(otpy.GenServer):
 
     @hook
     def init(self) -> Any:
+        return done(self.begin())
+
+    @hook
+    def handle_continue(self, term: object) -> Any:
+        return done(self.ways.nap(0.1))
+
+    @hook
+    def handle_timeout(self) -> Any:
+        return done(self.pay_or_not())
+
+    @hook
+    def handle_info(self, message: Any) -> Any:
+        return done(self.hear(message))
+
+    @hook
+    def handle_call(self, request: Any, caller: otpy.Caller) -> Any:
+        return done(self.echo(request))
+
+    @otpy.call
+    @hook
+    def ask(self, deed: str, number: int) -> Any:
+        return done(self.answer(deed, number))
+
+    @otpy.cast
+    @hook
+    def take(self, number: int) -> Any:
+        return done(self.accept(number))
+
+    @hook
+    def terminate(self, reason: otpy.Reason) -> Any:
+        return done(self.wind_up())
+
+    # What that means, on either kind of thread.
+
+    async def begin(self) -> Any:
         self.trap_exit = self.draw() < 0.4
         self.monitors: list[otpy.Monitor] = []
         self.set_timers: list[tuple[int, otpy.Timer]] = []
@@ -41,10 +83,10 @@ class Moody(otpy.GenServer):
         if dice < 0.05:
             raise ValueError("init")
         if dice < 0.2:
-            otpy.sleep(self.draw())
+            await self.ways.nap(self.draw())
         for deed in ("use", "monitor", "link", "set_timer"):
             if self.draw() < 0.1:
-                self.do(deed)
+                await self.do(deed)
         if 0.8 < dice < 0.83:
             self.send_interval(0.3, "tick")
         decision = {17: otpy.Ignore(), 18: otpy.Stop(otpy.Exit("no")), 19: otpy.Continue()}.get(int(dice * 20))
@@ -57,111 +99,108 @@ class Moody(otpy.GenServer):
                 self.ledger.grown.add(self.ref)
         return decision
 
-    @hook
-    def handle_continue(self, term: object) -> None:
-        otpy.sleep(0.1)
-
-    @hook
-    def handle_timeout(self) -> None:
+    async def pay_or_not(self) -> None:
         """It deferred a reply."""
         if self.draw() < 0.5:
-            self.do_pay()
+            await self.do_pay()
 
-    @hook
-    def handle_info(self, message: Any) -> Any:
+    async def hear(self, message: Any) -> Any:
         match message:
             case (_, str(deed), int(number)):
                 self.ledger.take(self.ref, number)
-                return self.do(deed)
+                return await self.do(deed)
             case otpy.Down():
                 self.ledger.down(self.ref, message)
             case otpy.ExitSignal():
                 self.ledger.signal(self.ref, message)
         return None
 
-    @hook
-    def handle_call(self, request: Any, caller: otpy.Caller) -> Any:
+    async def echo(self, request: Any) -> Any:
         self.ledger.take(self.ref, request)
         return request
 
-    @otpy.call
-    @hook
-    def ask(self, deed: str, number: int) -> Any:
+    async def answer(self, deed: str, number: int) -> Any:
         self.ledger.take(self.ref, number)
         if deed == "defer":
             assert self.caller is not None
             self.owed.append((self.caller, number))
-        result = self.do(deed)
+        result = await self.do(deed)
         if isinstance(result, otpy.Stop) and self.draw() < 0.5:
             return otpy.Stop(result.reason, number)
         return number if result is None else result
 
-    @otpy.cast
-    @hook
-    def take(self, number: int) -> None:
+    async def accept(self, number: int) -> None:
         self.ledger.take(self.ref, number)
         if self.draw() < 0.1:
-            self.do_nap()
+            await self.do_nap()
 
-    @hook
-    def terminate(self, reason: otpy.Reason) -> None:
+    async def wind_up(self) -> None:
         dice = self.draw()
         if dice < 0.1:
             raise ValueError("terminate")
         if dice < 0.3:
-            otpy.sleep(self.draw() * 3)
+            await self.ways.nap(self.draw() * 3)
         elif dice < 0.33:
-            otpy.sleep(200.0)
+            await self.ways.nap(200.0)
         elif dice < 0.4:
-            self.do_call()
+            await self.do_call()
         elif dice < 0.45:
-            self.do_pay()
+            await self.do_pay()
         elif dice < 0.5:
-            self.do_monitor()
+            await self.do_monitor()
 
     # Deeds.
 
-    def do(self, deed: str) -> Any:
-        return getattr(self, f"do_{deed}")()
+    async def do(self, deed: str) -> Any:
+        return await getattr(self, f"do_{deed}")()
 
     def other(self) -> otpy.Ref[Moody]:
-        return self.system.random.choice([ref for ref in living(self.system) if ref.actor_class is Moody] or [self.ref])
+        return self.system.random.choice(
+            [ref for ref in living(self.system) if issubclass(ref.actor_class, Moody)] or [self.ref]
+        )
 
     def anybody(self) -> otpy.Ref[Any]:
         return self.system.random.choice(living(self.system) or [self.ref])
 
-    def do_crash(self) -> None:
+    async def do_crash(self) -> None:
         raise RuntimeError("crash")
 
-    def do_stop(self) -> object:
+    async def do_stop(self) -> object:
         return otpy.Stop(self.system.random.choice([otpy.Normal(), otpy.Shutdown(), otpy.Exit("enough")]))
 
-    def do_exit(self) -> None:
+    async def do_exit(self) -> None:
         otpy.exit(otpy.Exit("bye"))
 
-    def do_leave(self) -> None:
+    async def do_leave(self) -> None:
         raise SystemExit(3)
 
-    def do_nap(self) -> None:
-        otpy.sleep(self.draw() * 2)
+    async def do_push_itself(self) -> None:
+        """Be told to die by itself: whatever it waits for next is cut short."""
+        is_doomed = not self.trap_exit
+        self.ref.exit(self.ledger.push(self.ref))
+        await self.ways.nap(1.0)
+        self.ledger.expect(not is_doomed, f"{self.ref} goes on after its own exit signal")
 
-    def do_link(self) -> None:
+    async def do_nap(self) -> None:
+        await self.ways.nap(self.draw() * 2)
+
+    async def do_link(self) -> None:
         other = self.other()
         self.ledger.link(self.ref, other)
         self.link(other)
 
-    def do_unlink(self) -> None:
+    async def do_unlink(self) -> None:
         other = self.other()
         self.ledger.unlink(self.ref, other)
         self.unlink(other)
 
-    def do_monitor(self) -> None:
+    async def do_monitor(self) -> None:
         target = f"name{self.system.random.randrange(3)}" if self.draw() < 0.2 else self.anybody()
         self.monitors.append(monitor := self.monitor(target))
         if target is not self.ref and monitor.target_ref is not self.ref:
             self.ledger.watch(self.ref, monitor)
 
-    def do_demonitor(self) -> None:
+    async def do_demonitor(self) -> None:
         if self.monitors:
             monitor, flush = self.monitors.pop(), self.draw() < 0.5
             if self.demonitor(monitor, flush=flush) or flush:
@@ -169,69 +208,171 @@ class Moody(otpy.GenServer):
                 if watch is not None and not watch.downs:
                     watch.ended = True
 
-    def do_kill(self) -> None:
+    async def do_kill(self) -> None:
         self.other().kill()
 
-    def do_send_exit(self) -> None:
+    async def do_send_exit(self) -> None:
         other = self.other()
         other.exit(self.ledger.push(other))
 
-    def do_call(self) -> None:
+    async def do_call(self) -> None:
         chance = self.system.random
         with suppress(*MISHAPS):
             within, deed = self.other().within(chance.choice([0.2, 1.0, 3.0])), chance.choice(INQUIRIES)
-            self.ledger.call(within._ref, lambda number: within.call(Moody.ask, deed, number))
+            await self.ledger.call(within._ref, lambda number: self.ways.call(within, Moody.ask, deed, number))
 
-    def do_send(self) -> None:
+    async def do_send(self) -> None:
         other = self.other()
         with suppress(*MISHAPS):
             self.ledger.send(other, lambda number: other.tell(("do", "nap", number)))
             self.ledger.send(other, lambda number: other.cast(Moody.take, number), is_cast=True)
 
-    def do_defer(self) -> object:
+    async def do_defer(self) -> object:
         return otpy.NoReply(timeout=0.5)
 
-    def do_pay(self) -> None:
+    async def do_pay(self) -> None:
         """Answer all it has owed, some of whom do not wait any more."""
         while self.owed:
             caller, number = self.owed.pop()
             caller.reply(number)
 
-    def do_spawn(self) -> None:
+    async def do_spawn(self) -> None:
         with suppress(*MISHAPS):
             timeout = self.system.random.choice([None, 0.5])
-            self.ledger.spawned(self.ref, self.spawn_link(otpy.child(Moody).opts(start_timeout=timeout)))
+            kind = self.system.random.choice([Moody, AsyncMoody])
+            child = await self.ways.start(self, otpy.child(kind).opts(start_timeout=timeout))
+            self.ledger.spawned(self.ref, child)
 
-    def do_set_timer(self) -> None:
+    async def do_set_timer(self) -> None:
         self.ledger.set_timer(self, self.draw(), self.system.random.choice(["crash", "nap", "stop"]))
 
-    def do_cancel_timer(self) -> None:
+    async def do_cancel_timer(self) -> None:
         number, timer = self.ledger.set_timer(self, self.draw() / 2, "nap")
-        otpy.sleep(self.draw() / 2)
+        await self.ways.nap(self.draw() / 2)
         if self.cancel_timer(timer):
             self.ledger.cancelled(number)
 
-    def do_future(self) -> None:
+    async def do_future(self) -> None:
         with suppress(Exception):  # pykka's Timeout among them
             other = self.other()
-            self.ledger.ask_later(other).get(timeout=0.5)
+            await self.ways.get(self.ledger.ask_later(other), 0.5)
 
-    def do_use(self) -> None:
+    async def do_use(self) -> None:
         self.use(Thing(self))
 
-    def do_register(self) -> None:
+    async def do_register(self) -> None:
         with suppress(*MISHAPS):
             self.register(f"name{self.system.random.randrange(3)}")
 
-    def do_call_by_name(self) -> None:
+    async def do_call_by_name(self) -> None:
         with suppress(*MISHAPS):
             name = self.system.ref(otpy.name(Moody, f"name{self.system.random.randrange(3)}"))
             holder = name.whereis()
             if holder is not None:
-                self.ledger.call(holder, lambda number: name.call(Moody.ask, "use", number))
+                await self.ledger.call(holder, lambda number: self.ways.call(name, Moody.ask, "use", number))
 
 
-DEEDS = [name.removeprefix("do_") for name in dir(Moody) if name.startswith("do_")]
+class AsyncMoody(Moody):
+    """The same on the event loop, and what can be done only there."""
+
+    ways = AWAITING
+
+    @hook
+    async def init(self) -> Any:
+        return await self.begin()
+
+    @hook
+    async def handle_continue(self, term: object) -> Any:
+        return await self.ways.nap(0.1)
+
+    @hook
+    async def handle_timeout(self) -> Any:
+        return await self.pay_or_not()
+
+    @hook
+    async def handle_info(self, message: Any) -> Any:
+        return await self.hear(message)
+
+    @hook
+    async def handle_call(self, request: Any, caller: otpy.Caller) -> Any:
+        return await self.echo(request)
+
+    @otpy.call
+    @hook
+    async def ask(self, deed: str, number: int) -> Any:
+        return await self.answer(deed, number)
+
+    @otpy.cast
+    @hook
+    async def take(self, number: int) -> Any:
+        return await self.accept(number)
+
+    @hook
+    async def terminate(self, reason: otpy.Reason) -> Any:
+        return await self.wind_up()
+
+    async def do_hurry(self) -> None:
+        """Ask for no longer than it likes to wait."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.draw()):
+                await self.do_call()
+                await self.ways.nap(self.draw())
+
+    async def do_ask_many(self) -> None:
+        """Ask several at once; now and then one of the tasks fails, which cancels the others."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(self.do_call())
+            if self.draw() < 0.2:
+                group.create_task(self.do_crash())
+
+    async def do_linger(self) -> None:
+        """Take its time when it is cancelled."""
+        try:
+            await self.ways.nap(self.draw())
+        finally:
+            await asyncio.sleep(self.draw() / 2)
+
+    async def do_stay(self) -> None:
+        """Care nothing about being cancelled."""
+        with suppress(asyncio.CancelledError):
+            await self.ways.nap(self.draw())
+        await self.ways.nap(self.draw() / 2)
+
+    async def do_beside(self) -> None:
+        """Have a task of its own go on beside the handlers."""
+        task = asyncio.get_running_loop().create_task(self.work())
+        self.ledger.tasks[task] = None
+        task.add_done_callback(self.ledger.tasks.pop)
+
+    async def work(self) -> None:
+        with suppress(*MISHAPS):
+            for _ in range(3):
+                await asyncio.sleep(self.draw() / 2)
+                await self.do_send()
+                await self.do_call()
+
+    async def do_shield(self) -> None:
+        """Wait for what goes on when it is cancelled itself."""
+        await asyncio.shield(self.ways.nap(self.draw()))
+
+    async def do_share(self) -> None:
+        """Keep a lock for a while which others on the loop want."""
+        async with self.ledger.lock:
+            self.ledger.expect(self.ledger.keeper is None, f"{self.ref} got the lock that {self.ledger.keeper} has")
+            self.ledger.keeper = self.ref
+            try:
+                await self.ways.nap(self.draw() / 4)
+            finally:
+                self.ledger.keeper = None
+
+
+def deeds_of(kind: type[Moody]) -> list[str]:
+    """What workers of a kind can be told to do."""
+    return [name.removeprefix("do_") for name in dir(kind) if name.startswith("do_")]
+
+
+DEEDS = {kind: deeds_of(kind) for kind in (Moody, AsyncMoody)}
 INQUIRIES = ["nap", "crash", "defer", "call", "pay", "stop"]
 
 
@@ -243,8 +384,7 @@ class Thing:
         self.open = owner.ledger.things[owner.ref]
 
     def __enter__(self) -> Self:
-        if self.owner.draw() < 0.1:
-            otpy.sleep(0.2)
+        self.dawdle(self.owner.draw())
         self.open.append(self)
         return self
 
@@ -258,7 +398,11 @@ class Thing:
         dice = self.owner.draw()
         if dice < 0.1:
             raise ValueError("close")
-        if dice < 0.2:
+        self.dawdle(dice - 0.1)
+
+    def dawdle(self, dice: float) -> None:
+        """Nobody can on the event loop."""
+        if dice < 0.1 and self.owner.ways is BLOCKING:
             otpy.sleep(0.2)
 
 

@@ -14,7 +14,7 @@ from support.steps import aplay, play
 if TYPE_CHECKING:
     from otpy.testing.arrivals import Arrivals
 
-__all__ = ["AsyncPlayer", "Keeper", "Log", "Player", "plain"]
+__all__ = ["AsyncPlayer", "Keeper", "Log", "Plan", "Player", "plain"]
 
 
 class Log(otpy.GenServer):
@@ -48,7 +48,7 @@ class Keeper(otpy.GenServer):
         self.arrivals.add(who)
         return None if self.is_open else otpy.NoReply()
 
-    @otpy.call
+    @otpy.cast
     def arrive(self, who: str) -> None:
         """Say that one is here, and wait elsewhere."""
         self.arrivals.add(who)
@@ -60,6 +60,17 @@ class Keeper(otpy.GenServer):
             self.held.pop().reply(None)
 
 
+class Plan(otpy.GenServer):
+    """Says how the next starts go: `+` well, `!` with a failure, `~` ignored; after its end they go well."""
+
+    def init(self, starts: str) -> None:
+        self.starts = list(starts)
+
+    @otpy.call
+    def next_start(self) -> str:
+        return self.starts.pop(0) if self.starts else "+"
+
+
 class Player(otpy.GenServer):
     """`do` and `run` do deeds; what it hears goes into its own log, and into another one if it was given one."""
 
@@ -69,6 +80,7 @@ class Player(otpy.GenServer):
 
     def _prepare(self, log: Any, *, traps: bool) -> None:
         self.seen: list[Any] = []
+        self.readers: list[tuple[int, otpy.Caller | None]] = []
         self.kept: dict[str, Any] = {}
         self.last: tuple[str, tuple[Any, ...]] | None = None
         self.log = log
@@ -79,6 +91,9 @@ class Player(otpy.GenServer):
         self.seen.append(what)
         if self.log is not None:
             self.log.cast(Log.note, what)
+        for count, reader in self.readers:
+            if len(self.seen) == count and reader is not None:
+                reader.reply(list(self.seen))
 
     @otpy.call
     def do(self, deed: str, *args: Any) -> Any:
@@ -97,8 +112,11 @@ class Player(otpy.GenServer):
         return is_new
 
     @otpy.call
-    def read(self) -> list[Any]:
-        """What it has heard; answered after all that was sent before."""
+    def read(self, count: int = 0) -> Any:
+        """What it has heard; answered after all that was sent before, and not before it is so much."""
+        if len(self.seen) < count:
+            self.readers.append((count, self.caller))
+            return otpy.NoReply()
         return list(self.seen)
 
     def handle_call(self, request: Any, caller: otpy.Caller) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Mark", "Row", "marks", "rows"]
 
 PAGE = ROOT / "docs/reference/public-reports.md"
-LINE = re.compile(r"^\| (?P<row>[A-F]\d+) \| (?P<names>.+?) \| (?P<wrong>.+?) \| (?P<here>.+?) \|$", re.MULTILINE)
+LINE = re.compile(r"^\| (?P<row>[A-FJ]\d+) \| (?P<names>.+?) \| (?P<wrong>.+?) \| (?P<here>.+?) \|$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

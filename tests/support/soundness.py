@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_rest", "sound"]
 
+GRACE = 1.0
+"""Seconds in which a handler that was cancelled has ended, whatever it does about that."""
+
 
 def sound(system: Any) -> None:
     """An invariant for `explore`: between any two turns."""
     ledger_of(system).note_deaths()
-    faults = [*_of_tables(system), *_of_waits(system), *ledger_of(system).faults]
+    faults = [*_of_tables(system), *_of_waits(system), *_of_orders(system), *ledger_of(system).faults]
     if faults:
         raise AssertionError("; ".join(faults[:5]))
 
@@ -57,9 +60,22 @@ def _of_ties(ref: Ref) -> Iterator[str]:
 
 
 def _of_waits(system: SeededSystem) -> Iterator[str]:
-    for slot in system.pool.waiting():
+    on_loop = [] if system.loop_home is None else system.loop_home.suspended
+    edges = [worker.ref.waiting for worker in on_loop if worker.ref is not None]
+    for slot in (*system.pool.waiting(), *edges):
         if isinstance(slot, Caller) and slot.claim and slot.target.reason is not None:
             yield f"{slot.seat.ref} waits for a dead {slot.target}"
+
+
+def _of_orders(system: SeededSystem) -> Iterator[str]:
+    """Who is told to die while it awaits something ends, apart from what it takes its time for."""
+    orders, now = ledger_of(system).orders, system.clock.now()
+    on_loop = [] if system.loop_home is None else system.loop_home.suspended
+    for ref in (worker.ref for worker in on_loop):
+        if ref is None or (ref.reason is None and (ref.more is None or ref.more.pending is None)):
+            continue
+        if now - orders.setdefault(ref, now) > GRACE:
+            yield f"{ref} was told to die at {orders[ref]:.3f} and still awaits something at {now:.3f}"
 
 
 def check_rest(system: VirtualSystem) -> None:
@@ -72,6 +88,8 @@ def check_rest(system: VirtualSystem) -> None:
     faults = [fault for ref in living if _is_free(ref) for fault in _of_keeper(system, ref, living)]
     timers = [timer for timer in system.timers.pending() if timer.args and getattr(timer.args[0], "reason", None)]
     faults += [f"a timer of a dead actor is set: {timer.args[0]}" for timer in timers if timer.owner is not None]
+    resting = [ref for ref in living if ref.tok and not ref.mailbox and not ref.actor_class.is_supervisor]
+    faults += [f"{ref} rests, and waits for something" for ref in resting if ref.waiting is not None]
     assert faults == [], "; ".join(faults[:5])
 
 

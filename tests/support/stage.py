@@ -33,6 +33,8 @@ class Place:
     """Code that waits when its actor is told to die may say a last word to itself; a killed process may not."""
     knows_late: bool = True
     """Who answers a caller that no longer waits is told so."""
+    sees_circles: bool = True
+    """A call that could never be answered, as it closes a circle, is refused."""
     starts: tuple[str, ...] = ("pool", "thread", "loop", "process")
     """Where those run that it starts itself."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -46,7 +48,14 @@ PLACES = [
     Place("thread", kill_leaves_zombie=True),
     Place("loop", AsyncPlayer),
     # Its own children could run in processes of theirs, but that takes a helper of its own each time, and seconds.
-    Place("process", kill_closes=False, cut_off_is_heard=False, knows_late=False, starts=("pool", "thread", "loop")),
+    Place(
+        "process",
+        kill_closes=False,
+        cut_off_is_heard=False,
+        knows_late=False,
+        sees_circles=False,
+        starts=("pool", "thread", "loop"),
+    ),
 ]
 
 
@@ -162,9 +171,9 @@ def tell_to(ref: Any, deed: Callable[..., Any], *args: Any) -> None:
     ref.tell(("do", *map(named, (deed, *args))))
 
 
-def seen(ref: Any) -> list[Any]:
-    """What an actor has heard, of all that was sent before."""
-    return ref.call(Player.read)  # type: ignore[no-any-return]
+def seen(ref: Any, count: int = 0) -> list[Any]:
+    """What an actor has heard: of all that was sent before, and as soon as it is so much."""
+    return ref.call(Player.read, count)  # type: ignore[no-any-return]
 
 
 def ends(ref: Any, act: Callable[[], object]) -> otpy.Reason:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from otpy.testing import Recorder, VirtualClock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["clock", "events", "patience", "quiet", "system", "timed"]
+__all__ = ["clock", "events", "quiet", "system", "timed"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,13 +23,6 @@ def quiet() -> Iterator[None]:
     log.setLevel(logging.CRITICAL + 1)
     yield
     log.setLevel(logging.NOTSET)
-
-
-@pytest.fixture(autouse=True)
-def patience(request: pytest.FixtureRequest) -> None:
-    """Large versions take longer than other tests may; a dump of threads that run has crashed the interpreter."""
-    if request.node.get_closest_marker("stress") is not None:
-        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

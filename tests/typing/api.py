@@ -5,11 +5,13 @@ Strict mypy reports an unused ignore, so a line that should be refused and is no
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, assert_type
 
 import otpy
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
+from otpy.resilience import Breaker, BreakerOpenError, Permit, Retry, RetryBudget, RetryError, retry
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -77,7 +79,10 @@ async def follow(url: str) -> None:
 
 
 class Feed(otpy.GenServer):
+    max_concurrency = 8
+
     async def init(self, url: str) -> None:
+        assert_type(await self.ause(asyncio.timeout(None)), asyncio.Timeout)
         self.cache = await self.aspawn_link(Cache, 10)
         assert_type(self.cache, otpy.Ref[Any])
 
@@ -134,6 +139,7 @@ class Shop(otpy.Supervisor):
             otpy.child(Raw).opts(
                 backoff=otpy.Backoff(first=0.5, most=30.0), limit=otpy.Limit(5, 60.0, then="escalate")
             ),
+            otpy.child(Raw).opts(id="stuck", on_stuck="process", silence=30.0),
             otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
         ]
 
@@ -204,6 +210,14 @@ def run() -> None:
         assert_type(system.wait(), otpy.Reason | None)
 
 
+async def run_async() -> None:
+    async with otpy.run_async(Shop, name="shop", control="read", shutdown=10.0) as system:
+        assert_type(system, otpy.Application)
+        assert_type(await system.await_end(), otpy.Reason | None)
+        await system.astop(timeout=1.0)
+    otpy.run_async(Shop, colour="red")  # type: ignore[call-arg]
+
+
 def program() -> None:
     assert_type(otpy.main(Shop, name="shop"), int)
 
@@ -246,3 +260,71 @@ def refused(system: otpy.System, cache: otpy.Ref[Cache]) -> None:
     otpy.child(poll_feed, 7)  # type: ignore[call-overload]  # a url is a str
     otpy.child(Cache, 1).opts(restart="transiemt")  # type: ignore[arg-type]  # misspelt value
     otpy.child(Cache, 1).opts(restrat="transient")  # type: ignore[call-arg]  # misspelt option
+
+
+# --- services that fail ---------------------------------------------------------------------------------------------
+
+payments = Breaker("payments", failures=3, rate=None, excludes=(ValueError, KeyError), counts=lambda error: True)
+Breaker("payments", failure=3)  # type: ignore[call-arg]
+Breaker("payments", cooldown="long")  # type: ignore[arg-type]
+
+
+@payments
+def charge(card: str, *, amount: int) -> float:
+    return amount / 2
+
+
+@payments
+async def acharge(card: str) -> float:
+    async with payments:
+        return 1.0
+
+
+async def pay() -> None:
+    assert_type(charge("visa", amount=3), float)
+    charge("visa")  # type: ignore[call-arg]
+    assert_type(await acharge("visa"), float)
+    await acharge(3)  # type: ignore[arg-type]
+    with payments:
+        pass
+    permit = payments.allow()
+    assert_type(permit, Permit)
+    permit.failed(OSError())
+    payments.force("open")
+    payments.force("half")  # type: ignore[arg-type]
+    await payments.areset()
+    assert_type(payments.child(), otpy.ChildSpec)
+    assert_type(payments.retry_after(), float | None)
+    try:
+        charge("visa", amount=1)
+    except BreakerOpenError as error:
+        assert_type(error.retry_after, float | None)
+
+
+again = retry(on=(OSError, TimeoutError), attempts=3, deadline=30.0, breaker=payments, budget=RetryBudget(ratio=0.1))
+assert_type(again, Retry)
+retry()  # type: ignore[call-arg]
+retry(on=OSError, backoff=3.0)  # type: ignore[arg-type]
+
+
+@again
+def fetch(url: str, *, depth: int = 1) -> bytes:
+    return b""
+
+
+@again
+async def afetch(url: str) -> bytes:
+    return b""
+
+
+async def fetch_all() -> None:
+    assert_type(fetch("a", depth=2), bytes)
+    fetch(3)  # type: ignore[arg-type]
+    assert_type(await afetch("a"), bytes)
+    assert_type(again.call(fetch, "a", depth=2), bytes)
+    again.call(fetch, url=3)  # type: ignore[arg-type]
+    assert_type(await again.acall(afetch, "a"), bytes)
+    try:
+        fetch("a")
+    except RetryError as error:
+        assert_type(error.attempts, int)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.runtime.home import PLACES, STAND_INS
+from otpy.runtime.home import BOXES, PLACES, STAND_INS
 
 if TYPE_CHECKING:
-    from otpy.core.spec import ChildSpec
+    from otpy.core.spec import ChildSpec, Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.home import Home
     from otpy.runtime.ref import Ref
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 
-def _home(system: System, ref: Ref[Any]) -> Home:
+def _home(system: System, ref: Ref[Any], _: str | None) -> Home:
     from otpy.places.process.port import home_of  # noqa: PLC0415 - see above
 
     return home_of(system, ref)
@@ -31,5 +31,12 @@ def _stand_in(system: System, cls: type[Actor], spec: ChildSpec) -> type[Actor]:
     return port_for(system, cls, spec)
 
 
+def _box(ref: Ref[Any], options: Options) -> Any:  # Any: as BOXES
+    from otpy.places.process.port import box_for  # noqa: PLC0415 - see above
+
+    return box_for(ref, options)
+
+
 PLACES["process"] = _home
+BOXES["process"] = _box
 STAND_INS["process"] = _stand_in

@@ -16,71 +16,42 @@ from contextlib import suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
 import otpy.actors.function
 import otpy.actors.supervisor  # noqa: F401 - what children's modules import is here before the fork
+from otpy.core.masking import HIDDEN, veil
 from otpy.core.reason import Crashed, Normal, Reason
 from otpy.core.spec import ChildSpec, Options
 from otpy.core.text import exception_line
 from otpy.errors import IgnoredError, StartError, UncarriableError
-from otpy.events.crash import ActorCrashed
+from otpy.places.process.answers import answer
+from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
+from otpy.places.process.bounded import InnerBox
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
-from otpy.places.process.far import FarBox, FarCaller, FarHome, own_requests, receive, stand_in
+from otpy.places.process.copies import mind_copies
+from otpy.places.process.far import FarCaller, nobody, own_requests, receive
 from otpy.places.process.inner import MainHome
 from otpy.places.process.line import Line, Say
+from otpy.places.process.loop_inner import LoopMain
+from otpy.places.process.refs import FarRef, Refs
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
-from otpy.runtime.death import finish
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.mailbox import put
-from otpy.runtime.named import NamedRef
+from otpy.runtime.portrait import name_ref
 from otpy.runtime.ref import Ref
-from otpy.runtime.seat import Slot, here
+from otpy.runtime.seat import Slot
 from otpy.runtime.spawn import new_ref
-from otpy.runtime.system import System
 
 __all__ = ["main"]
 
 CALL, CAST = Say.CALL, Say.CAST
+READ = 1 << 16
+"""Bytes read at once; for more, the C library would map memory anew each time."""
 LEAVE = 1.0
 """Seconds in which what the actor has left behind is stopped."""
-
-
-class FarRef(Ref[Any]):
-    """An actor of the parent's process."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, system: System, cls: Any, path: str, number: int, line: Line | None) -> None:
-        """Without a line it hears nothing: the parent itself, whom the port tells of everything."""
-        super().__init__(system, stand_in(Actor, cls), path.rpartition("/")[2], None)
-        self._path = path
-        self.number = number
-        self.home = FarHome(system)
-        box = FarBox(self, cls, number)
-        self.mailbox = box
-        if line is not None:
-            box.open(line)
-        self.tok.append(True)
-
-    @property
-    def path(self) -> str:
-        """Where it is in the tree of the program."""
-        return self._path
-
-    def traps_exit(self) -> bool:
-        """Whether it does is known on the other side: all signals go there."""
-        return True
-
-    def kill(self) -> bool:
-        """As `Ref.kill`."""
-        box = self.mailbox
-        if self.reason is None and isinstance(box, FarBox):
-            box.say_kill()
-        return self.reason is None
 
 
 class Names(dict[str, Any]):
@@ -93,7 +64,9 @@ class Names(dict[str, Any]):
     def get(self, name: Any, default: Any = None) -> Any:
         """Who holds the name now."""
         found = super().get(name, default)
-        return found if found is not None or self._inside.is_hearing() else self._inside.ask(name)
+        if found is not None or self._inside.is_hearing() or self._inside.is_locked():
+            return found
+        return self._inside.ask(name)
 
 
 class Inside:
@@ -101,10 +74,9 @@ class Inside:
 
     def __init__(self, sock: socket.socket) -> None:
         self.line = Line(sock, Encoder(self._known, pickles=False))
-        self.decoder = Decoder(self._ref_of, pickles=True)
+        self.refs = Refs(self.line, may_import=True)
+        self.decoder = Decoder(self.refs.ref_of, pickles=True)
         self.reader = threading.get_ident()
-        self.refs: dict[int, FarRef] = {}
-        self.gone: WeakValueDictionary[int, FarRef] = WeakValueDictionary()
         self.system: Any = None  # Any: a System, from the start message on, and the same for the next
         self.root: Any = None
         self.parent: FarRef | None = None
@@ -114,9 +86,13 @@ class Inside:
         """Whether this very thread is in the middle of a message from the pipe, and so can wait for no other."""
         return self.reader == threading.get_ident()
 
+    def is_locked(self) -> bool:
+        """Whether this very thread holds what a thread that hears a message may need."""
+        return bool(self.system.lock._is_owned())  # noqa: SLF001 - as threading.Condition asks it
+
     def ask(self, name: str) -> Ref[Any] | None:
         """Who holds a name on the other side."""
-        slot = Slot(here())
+        slot = Slot(brief_seat())
         self.line.say(Say.WHEREIS, self.line.expect(slot), name)
         return slot.value if slot.wait(5.0) else None
 
@@ -128,14 +104,14 @@ class Inside:
     def read(self) -> None:
         """Hear what has come; waits when nothing has."""
         self.reader = threading.get_ident()
-        data = self.line.socket.recv(1 << 18)
+        data = self.line.socket.recv(READ)
         if not data:
             os.killpg(0, signal.SIGKILL)  # the parent has gone, and whatever this child has started goes, too
         root = self.root
         calls, casts = ((), ()) if root is None else own_requests(root.actor_class)
         for frame, failure in self.decoder.feed(data):
-            say = frame[0] if failure is None and root is not None else 0
-            if say == CAST:  # as `receive`, for the many
+            say = frame[0] if failure is None and root is not None and not frame[1] else 0
+            if say == CAST:  # to the child's own actor: as `receive`, for the many
                 put(root, (casts[frame[2]], *frame[3:]))
             elif say == CALL:
                 put(root, FarCaller(self.line, frame[3], root, (calls[frame[2]], *frame[4:])))
@@ -147,6 +123,8 @@ class Inside:
 
     def _drop(self, frame: list[Any], failure: Exception) -> None:
         """A message in which something cannot be loaded here."""
+        if self.root is not None and isinstance(self.root.mailbox, InnerBox):
+            self.root.mailbox.drop()
         if frame[0] in (Say.CALL, Say.CALL_WORDS):
             self.line.say(Say.FAIL, frame[3], *_not_loaded(failure))
         elif frame[0] == Say.ASK:
@@ -157,17 +135,18 @@ class Inside:
         else:
             logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
 
-    def _hear(self, frame: list[Any]) -> None:
+    def _hear(self, frame: list[Any]) -> None:  # noqa: C901 - one a kind of message
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
+            case [Say.PING, _]:
+                self.line.say(Say.PONG)
             case [Say.GONE, number, Reason() as reason]:
-                ref = self.refs.pop(number, None)
-                if ref is not None:
-                    self.gone[number] = ref
-                    finish(ref, reason)
+                self.refs.gone(number, reason)
+            case [Say.LOOK, number, what, args]:
+                answer(self.line, self.system, number, what, args)
             case [Say.PRELOAD, module, facts]:
                 _prepare(*facts)
                 with suppress(Exception):  # whoever needs it will hear of it
@@ -175,30 +154,45 @@ class Inside:
             case [Say.PREPARE, path, parent, facts]:
                 _prepare(*facts)
                 self._make_system(path, parent)
-            case [Say.START, cls, args, kwargs]:
-                self._start(cls, tuple(args), kwargs)
-            case _ if self.root is not None:
-                receive(self.line, self.root, frame, self._sender)
+            case [Say.START, cls, args, kwargs, terms]:
+                self._start(cls, tuple(args), kwargs, terms)
+            case [int(), int(to), *_] if self.root is not None and not self.system.bonds.hear(frame):
+                target = self.refs.own.get(to) if to else self.root
+                if target is None:
+                    nobody(self.line, frame)
+                else:
+                    receive(self.line, target, frame, self._sender)
 
     def _make_system(self, path: str, parent: str | None) -> None:
-        system = self.system = System(path.rpartition("/")[2])
+        system = self.system = InnerSystem(path.rpartition("/")[2])
         system.name = path
+        system.bonds = Bonds(self.line, system)
+        system.events.attach(partial(system.bonds.tell, path), *TOLD)
         system.names = Names(self)
+        self.refs.system = system
         self.parent = None if parent is None else FarRef(system, Actor, parent, 0, None)
-        logging.getLogger("otpy").addFilter(partial(_is_told_outside, path))
+        logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
 
-    def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
         system = self.system
         ident = system.name.rpartition("/")[2]
-        spec = ChildSpec(ident, cls, args, kwargs, None, Options(place="pool"))
+        is_async = cls.otpy_async is not None
+        spec = ChildSpec(ident, cls, args, kwargs, None, Options(place="loop" if is_async else "pool"))
         root = system.root = new_ref(system, cls, spec, ident, self.parent)
         if self.parent is None:
             system.tops[ident] = root
-        self.home = MainHome(system, root, self)
-        root.home = self.home
+        if terms["redact"] is not None:
+            redact = _hide_all if terms["redact"] is True else terms["redact"]
+            system.show = veil(redact, name_ref)
+        if terms["max_queue"] is not None:
+            root.mailbox = InnerBox(root, terms["max_queue"], terms["overflow"], self)
+        if is_async:
+            self.home = LoopMain(root, self)
+        else:
+            self.home = root.home = MainHome(system, root, self)
         watch(_RootEnd(root, self))
+        self.root = self.refs.root = root  # before it may say anything of itself
         begin(root, args, kwargs, self._born)
-        self.root = root
 
     def _born(self, outcome: object) -> None:
         root = self.root or self.system.root
@@ -217,30 +211,12 @@ class Inside:
         return known if isinstance(known, Ref) else self.root
 
     def _known(self, value: object) -> object:
-        """A ref as the parent knows it."""
-        if value is self.root:
-            return [0, "", "", ""]
-        if isinstance(value, FarRef):
-            return [value.number, value.path, "", ""]
-        return [-1, value.name, "", ""] if isinstance(value, NamedRef) else None
+        return self.refs.known(value)
 
-    def _ref_of(self, known: list[Any]) -> Ref[Any] | NamedRef[Any]:
-        number, path, module, name, *reason = known
-        if number == 0:
-            root: Ref[Any] = self.root
-            return root
-        if number < 0:
-            return NamedRef(self.system, path)
-        found = self.refs.get(number) or self.gone.get(number)
-        if found is None:
-            cls: Any = importlib.import_module(module)
-            for part in name.split("."):
-                cls = getattr(cls, part)
-            found = FarRef(self.system, cls, path, number, self.line)
-            (self.gone if reason[0] else self.refs)[number] = found
-        if reason[0]:
-            finish(found, reason[0])
-        return found
+
+def _hide_all(name: str, value: object) -> object:  # noqa: ARG001 - as `redact`
+    """In the place of a `redact` that could not be carried here."""
+    return HIDDEN
 
 
 def _not_loaded(failure: Exception) -> tuple[str, str, dict[str, object]]:
@@ -258,12 +234,6 @@ class _RootEnd(Monitor):
 
     def fire(self, reason: Reason) -> None:
         self._inside.line.say(Say.ENDED, reason)
-
-
-def _is_told_outside(path: str, record: logging.LogRecord) -> bool:
-    """The port reports the crash of the actor itself."""
-    event = getattr(record, "otpy", None)
-    return not (isinstance(event, ActorCrashed) and event.path == path)
 
 
 def _prepare(
@@ -293,6 +263,7 @@ def main(line: int) -> None:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a pipe now, opened as text
     gc.enable()
     inside = Inside(sock)
+    mind_copies(inside)
     inside.read_until_started()
     inside.home.serve()
     inside.system.stop(timeout=LEAVE)

@@ -15,19 +15,23 @@ from typing import TYPE_CHECKING, Any
 import msgpack
 
 from otpy import errors
+from otpy.actors.children import ChildCounts, ChildInfo
 from otpy.core import reason as reasons
 from otpy.core.frames import Frame
 from otpy.core.reason import Exit, Reason
 from otpy.core.text import exception_line, safe_repr, type_name
 from otpy.errors import OtpyError, UncarriableError
+from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["MAX_FRAME", "Decoder", "Encoder", "GarbageError", "error_of", "error_parts"]
+__all__ = ["MAX_FRAME", "PREFIX", "Decoder", "Encoder", "GarbageError", "error_of", "error_parts"]
 
 HEADER = struct.Struct(">I")
 """Before each message: its length in bytes."""
+
+HEADER_SIZE = HEADER.size
 
 PREFIX = HEADER.pack
 
@@ -37,8 +41,8 @@ MAX_FRAME = 64 * 1024 * 1024
 TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
 
 REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
-REASONS["Frame"] = Frame
-"""Exit reasons and the values that stand in them, by name."""
+REASONS |= {"Frame": Frame, "ChildCounts": ChildCounts, "ChildInfo": ChildInfo}
+"""Exit reasons and the values that stand in them, and what supervisors answer, by name."""
 
 
 class GarbageError(Exception):
@@ -62,26 +66,27 @@ class Encoder:
         """What encodes one message after the other, for one thread at a time."""
         return msgpack.Packer(default=self._odd, strict_types=True, unicode_errors="surrogatepass")
 
-    def frame(self, parts: list[Any], packer: msgpack.Packer | None = None) -> bytes:
-        """One message, with its length. Raises UncarriableError."""
-        data = self.encode(parts, packer)
-        return PREFIX(len(data)) + data
-
-    def encode(self, value: object, packer: msgpack.Packer | None = None) -> bytes:
+    def encode(self, value: object) -> bytes:
         """One value. Raises UncarriableError."""
-        packer = packer or self.packer()
         try:
-            data: bytes = packer.pack(value)
+            data: bytes = self.packer().pack(value)
         except BaseException as error:
-            packer.reset()
-            if isinstance(error, RecursionError):
-                raise UncarriableError("it holds itself, or is nested too deep") from None
-            if isinstance(error, TypeError | ValueError | OverflowError) and not isinstance(error, UncarriableError):
-                raise UncarriableError(exception_line(error)) from None
+            self.refuse(error)
             raise
-        if len(data) > MAX_FRAME:
-            raise UncarriableError(f"it has {len(data)} bytes, more than {MAX_FRAME}")
+        self.check(len(data))
         return data
+
+    def refuse(self, error: BaseException) -> None:
+        """Raise UncarriableError in the place of an error of a packer, if it says that."""
+        if isinstance(error, RecursionError):
+            raise UncarriableError("it holds itself, or is nested too deep") from None
+        if isinstance(error, TypeError | ValueError | OverflowError) and not isinstance(error, UncarriableError):
+            raise UncarriableError(exception_line(error)) from None
+
+    def check(self, size: int) -> None:
+        """Raise UncarriableError when it is too much for one message."""
+        if size > MAX_FRAME:
+            raise UncarriableError(f"it has {size} bytes, more than {MAX_FRAME}")
 
     def _odd(self, value: object) -> msgpack.ExtType:
         kind = type(value)
@@ -158,11 +163,9 @@ class Decoder:
         """Decode one pipe."""
         self._ref = ref
         self._pickles = pickles
-        self.seen = 0
-        """Bytes read so far."""
         self._failure: Exception | None = None
         self._rest = bytearray()
-        self._wanted = HEADER.size
+        self._wanted = HEADER_SIZE
 
     @property
     def is_amid(self) -> bool:
@@ -175,25 +178,37 @@ class Decoder:
         Raises:
             GarbageError: it is no message.
         """
-        self.seen += len(data)
-        self._rest += data
-        if len(self._rest) < self._wanted:
-            return
-        whole, self._rest = bytes(self._rest), bytearray()
-        at, size = 0, len(whole)
-        while size - at >= HEADER.size:
-            (length,) = HEADER.unpack_from(whole, at)
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._wanted:
+                return
+            data = bytes(self._rest)
+            self._rest = bytearray()
+        at, size, length_at, decode = 0, len(data), HEADER.unpack_from, self._decode
+        while size - at >= HEADER_SIZE:
+            (length,) = length_at(data, at)
+            start = at + HEADER_SIZE
             if length > MAX_FRAME:
                 raise GarbageError("it sent garbage, or a message that is too large")
-            end = at + HEADER.size + length
-            if end > size:
-                self._wanted = end - at
+            if start + length > size:
+                self._wanted = HEADER_SIZE + length
                 break
-            yield self._decode(whole[at + HEADER.size : end])
-            at = end
+            at = start + length
+            yield decode(data[start:at])
         else:
-            self._wanted = HEADER.size
-        self._rest += whole[at:]
+            self._wanted = HEADER_SIZE
+        if at < size:
+            self._rest += data[at:]
+
+    def only(self, data: bytes) -> list[Any] | None:
+        """The message, if this is one and nothing else; for any thread, when no pickles are loaded.
+
+        Raises:
+            GarbageError, LookupError: as `feed`.
+        """
+        if len(data) < HEADER_SIZE or HEADER.unpack_from(data)[0] != len(data) - HEADER_SIZE:
+            return None
+        return self._decode(data[HEADER_SIZE:])[0]
 
     def _decode(self, data: bytes) -> tuple[list[Any], Exception | None]:
         self._failure = None
@@ -234,6 +249,9 @@ _FITS: dict[object, Callable[[object], bool]] = {
     "int": lambda value: type(value) is int,
     "float": lambda value: type(value) in (int, float),
     "object": lambda _: True,
+    "Ref[Any] | None": lambda value: value is None or isinstance(value, Ref),
+    "Literal['running', 'restarting', 'stopped', 'failed']": lambda value: type(value) is str,
+    "Literal['worker', 'supervisor']": lambda value: type(value) is str,
     "Reason": lambda value: isinstance(value, Reason),
     "Crashed | None": lambda value: value is None or type(value) is reasons.Crashed,
     "tuple[Frame, ...]": lambda value: type(value) is tuple and all(type(one) is Frame for one in value),

@@ -11,27 +11,30 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import NoReply
-from otpy.core.reason import Reason
+from otpy.core.reason import NoProc, Reason
 from otpy.core.text import safe_repr
-from otpy.errors import UncarriableError
+from otpy.errors import NoProcError, UncarriableError
 from otpy.places.process.codec import error_parts
 from otpy.places.process.line import Line, Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import deliver_exit, exit_signal, kill
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
-from otpy.runtime.mailbox import deliver_tick, put
+from otpy.runtime.mailbox import deliver_tick, put, ready
 from otpy.runtime.message import describe, with_keywords
 from otpy.runtime.seat import Seat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["FarBox", "FarCaller", "FarHome", "own_requests", "receive", "stand_in"]
+CAST = Say.CAST
+
+__all__ = ["FarBox", "FarCaller", "FarHome", "HiddenToken", "nobody", "own_requests", "receive", "stand_in"]
 
 
 @cache
@@ -58,7 +61,7 @@ def stand_in(base: type[Actor], inside: type[Actor]) -> Any:  # Any: a class tha
     calls, casts, _ = requests_of(inside)
     own: dict[str, Any] = {"__module__": __name__, "__doc__": base.__doc__, "inside": inside}
     made: Any = type(inside.__name__, (base,), own)
-    made.otpy_calls, made.otpy_casts, made.stops_by_signal = calls, casts, inside.stops_by_signal
+    made.otpy_calls, made.otpy_casts = calls, casts  # a stop always is a message to it
     return made
 
 
@@ -79,9 +82,10 @@ def _stand_in_for(name: str) -> Callable[..., object]:
 class FarBox(deque["Message"]):
     """The mailbox of an actor that runs elsewhere; holds what comes before the pipe is there."""
 
-    def __init__(self, ref: Ref[Any], inside: type[Actor], number: int) -> None:
-        """Belong to one actor, whose class and number on the pipe these are."""
+    def __init__(self, ref: Ref[Any], inside: type[Actor], number: int, options: Options | None = None) -> None:
+        """Belong to one actor, whose class and number on the pipe these are; `options` are those of a child."""
         super().__init__()
+        self.options = options
         self._ref = ref
         self._requests = requests_of(inside)[2]
         self._casts = {function: place for function, (say, place) in self._requests.items() if say == Say.CAST}
@@ -96,24 +100,34 @@ class FarBox(deque["Message"]):
                 self._send(line, self.popleft())
             self._line = line
 
-    def append(self, message: Message) -> None:
-        """Send a message. Raises UncarriableError, in its sender."""
+    def append(self, message: Message) -> bool:  # type: ignore[override]  # a deque's says nothing
+        """Send a message; whether its answer has come already. Raises UncarriableError, in its sender."""
         line = self._line
-        more = self._ref.more
-        if line is not None and (more is None or not more.suspended):
-            if message.__class__ is tuple and message[0] in self._casts:  # written out, for the many
-                try:
-                    line.send([Say.CAST, self._number, self._casts[message[0]], *message[1:]], may_wait=True)
+        if line is not None and self._ref.reason is None:
+            if message.__class__ is tuple and (place := self._casts.get(message[0])) is not None:
+                try:  # written out, for the many
+                    line.send([CAST, self._number, place, *message[1:]], True)  # noqa: FBT003
                 except UncarriableError as error:
                     raise self._refusal(message, error) from None
-            else:
-                self._send(line, message)
-            return
+                return False
+            return self._send(line, message)
         with self._lock:
-            if self._line is None or self._ref.is_suspended():
+            if self._line is None or self._ref.reason is not None:
                 super().append(message)
-                return
-        self.append(message)
+                self._wake()
+                return False
+        return self.append(message)
+
+    def _wake(self) -> None:
+        """What waits here needs a turn; as in the runtime's `put`: appended, then looked at the token."""
+        try:
+            self._ref.tok.pop()
+            ready(self._ref)
+        except IndexError:
+            return
+        except BaseException:
+            self._ref.system.pool.hurt.append(self._ref)
+            raise
 
     def post(self, message: Message) -> None:
         """Send a message, whatever holds others back."""
@@ -125,22 +139,27 @@ class FarBox(deque["Message"]):
         if self._line is not None:
             self._line.say(Say.KILL, self._number)
 
+    def copy(self) -> deque[Message]:  # type: ignore[override]  # no second mailbox, but what waits in this one
+        """What waits here, in order."""
+        return deque(self)
+
     def __len__(self) -> int:
         """How many wait here; of a dead one also those who wait for its answers, for they are to be told."""
         if self._ref.reason is not None and self._line is not None:
             self.extend(self._line.take_waiting(self._ref))
         return super().__len__()
 
-    def _send(self, line: Line, message: Message) -> None:
+    def _send(self, line: Line, message: Message) -> bool:
         if isinstance(message, tuple):
             self._say(line, message, 0)
-            return
+            return False
         number = line.expect(message)
         try:
             self._say(line, message.message, number)
         except BaseException:
             line.waiting.pop(number, None)
             raise
+        return line.lead is not None and line.lead(message, number)
 
     def _say(self, line: Line, message: tuple[Any, ...], number: int) -> None:
         try:
@@ -177,12 +196,19 @@ class FarBox(deque["Message"]):
             return [Say.STOP, to, args[0]]
         if function is deliver_exit:
             signal = args[0]
-            return [Say.EXIT, to, None if signal.sender is self._ref.parent else signal.sender, signal.reason]
+            sender = None if signal.sender is self._ref.parent else signal.sender
+            # The signals of the dead are those of links; they sent no others.
+            return [Say.EXIT, to, sender, signal.reason, signal.sender.reason is not None]
         raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
 
 
-HELD: Any = deque.__len__
-"""How many messages wait here for a turn."""
+class HiddenToken(list[bool]):
+    """The `tok` of an actor that runs elsewhere: who sends a message finds none, for that needs no turn here.
+
+    Who pops it, to have something done in a turn, still gets it.
+    """
+
+    __bool__ = staticmethod(bool)  # False, without a call of Python
 
 
 class FarHome:
@@ -190,6 +216,7 @@ class FarHome:
 
     place = "process"
     settle = None
+    obey = None
 
     def __init__(self, system: System) -> None:
         """Pass on what needs a turn to the system's pool."""
@@ -198,15 +225,7 @@ class FarHome:
         self._pool = system.pool
 
     def append(self, ref: Ref[Any]) -> None:
-        """Take an actor that was put to work; `tok` is ours, as the runtime's `ready` has it."""
-        if not (ref.alert or ref.reason is not None or HELD(ref.mailbox)):
-            ref.tok.append(True)
-            if not (ref.alert or HELD(ref.mailbox)):  # put back, then looked, as in the runtime's `rest`
-                return
-            try:
-                ref.tok.pop()
-            except IndexError:
-                return
+        """Take an actor that has something to do here; `tok` is ours, as the runtime's `ready` has it."""
         self._pool.queue.append(ref)
         if self._pool.free:
             self._pool.engage()
@@ -300,10 +319,9 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
         case [Say.ASK, _, int(number), message]:
             put(ref, FarCaller(line, number, ref, (deliver_request, message)))
         case [Say.STOP, _, Reason() as reason]:
-            _stop(ref, reason)
-        case [Say.EXIT, _, sender, Reason() as reason]:
-            known = sender_of(sender)
-            exit_signal(ref, known, reason, is_own=known is ref)
+            ref.tell_to_stop(reason)
+        case [Say.EXIT, _, sender, Reason() as reason, bool(_)]:
+            exit_signal(ref, sender_of(sender), reason)  # never its own, which does not leave its process
         case [Say.KILL, _]:
             kill(ref)
         case _:
@@ -311,14 +329,14 @@ def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[An
     return True
 
 
+def nobody(line: Line, frame: list[Any]) -> None:
+    """A message to an actor that has ended, which the sender did not know yet."""
+    number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
+    if number is not None:
+        line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
+
+
 def _checked(words: dict[Any, Any]) -> dict[str, Any]:
     if not all(type(word) is str for word in words):
         raise TypeError(words)
     return words
-
-
-def _stop(ref: Ref[Any], reason: Reason) -> None:
-    if ref.actor_class.stops_by_signal:
-        exit_signal(ref, ref, reason, is_own=True)
-    else:
-        put(ref, (deliver_stop, reason))

@@ -78,7 +78,7 @@ class MainHome(ThreadHome):
                 self._rest()
                 continue
             seat.turns += 1
-            seat.since = self._system.clock.now()
+            seat.since, seat.seen_in = self._system.clock.now(), None
             seat.ref = ref
             if not self._asleep.is_set():
                 self._asleep.set()

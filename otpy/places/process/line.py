@@ -6,19 +6,22 @@ import itertools
 import socket
 import threading
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from otpy.places.process.codec import MAX_FRAME, PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import msgpack
+
     from otpy.places.process.codec import Encoder
-    from otpy.runtime.seat import Slot
 
 __all__ = ["Line", "Say"]
 
 
-TOGETHER = 1 << 15
-"""Bytes that are written together at most, unless the pipe is full."""
+TOGETHER = 1 << 10
+"""Bytes that are written as soon as they have gathered."""
 APART = 0.0005
 """Seconds after which a message is no longer one of many that come at once."""
 NOW = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
@@ -45,6 +48,31 @@ class Say:
     GONE = 16
     WHEREIS = 17
     PRELOAD = 18
+    DEPTH = 19
+    PING = 20
+    PONG = 21
+    LOOK = 22
+    LINK = 30
+    UNLINK = 31
+    UNLINKED = 32
+    REGISTER = 33
+    EVENT = 34
+    AWAIT = 36
+    NAMED = 37
+
+
+class Waiter(Protocol):
+    """Who waits for an answer."""
+
+    @property
+    def claim(self) -> list[bool]:
+        """Empty once it no longer waits."""
+
+    def resolve(self, value: object) -> object:
+        """The answer."""
+
+    def break_off(self, error: BaseException) -> object:
+        """What came in its place."""
 
 
 class Line:
@@ -65,24 +93,25 @@ class Line:
         """
         self.socket = sock
         self.encoder = encoder
-        self.waiting: dict[int, Slot] = {}  # who waits for which answer
+        self.waiting: dict[int, Waiter] = {}  # who waits for which answer
         self.numbers = itertools.count(1)
         self.is_parent = on_full is not None
         self.on_wait: Callable[[], object] = _nothing
+        self.lead: Callable[[Waiter, int], bool] | None = None
+        """Called by who has sent a request; True when the answer has come by then. Only the parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
         self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send
         self._backlog = bytearray()
         self._is_full = False
         self._wrote_at = 0.0
-        self._packer = encoder.packer()
-        self._is_packing = False
+        self._packer: msgpack.Packer | None = encoder.packer()
 
     def say(self, *parts: object) -> None:
         """Send one message at once. Raises UncarriableError."""
         self.send([*parts])
 
-    def send(self, parts: list[Any], *, may_wait: bool = False) -> None:
+    def send(self, parts: list[Any], may_wait: bool = False) -> None:  # noqa: FBT001, FBT002 - a keyword costs more
         """Send one message; to a pipe that is closed it is lost, as its reader is about to notice.
 
         Of those that `may_wait`, when many come at once, some go together: a system call costs more than all else.
@@ -91,23 +120,27 @@ class Line:
             UncarriableError: it cannot be sent, and nothing was.
         """
         with self._lock:
-            if self._is_packing:  # a `__reduce__` or a `__del__` in the middle of it sends, too
-                data = self.encoder.frame(parts, self.encoder.packer())
-            else:
-                self._is_packing = True
-                try:
-                    data = self.encoder.frame(parts, self._packer)
-                finally:
-                    self._is_packing = False
+            packer, self._packer = self._packer, None  # a `__reduce__` or a `__del__` in the middle sends, too
+            try:
+                data = (packer or self.encoder.packer()).pack(parts)
+            except BaseException as error:
+                self._packer = self.encoder.packer()
+                self.encoder.refuse(error)
+                raise
+            self._packer = packer or self.encoder.packer()
+            size = len(data)
+            if size > MAX_FRAME:
+                self.encoder.check(size)
             if not self.is_parent:
-                self.socket.sendall(data)
+                self.socket.sendall(PREFIX(size) + data)
                 return
             backlog = self._backlog
             is_first = not backlog
+            backlog += PREFIX(size)
             backlog += data
             if self._is_full:
                 return
-            if may_wait and len(backlog) < TOGETHER and monotonic() - self._wrote_at < APART:
+            if may_wait and len(backlog) < TOGETHER and (not is_first or monotonic() - self._wrote_at < APART):
                 if is_first:
                     self._on_rest()
             else:
@@ -117,26 +150,39 @@ class Line:
     def _write(self) -> None:
         """Write what the pipe takes; called with the lock held."""
         was_full = self._is_full
+        backlog = self._backlog
+        # Called by an assignment, after which no signal handler runs before what was sent is deleted: an interrupt in
+        # between would have it sent twice.
+        draw = map(self.socket.send, (backlog,), (NOW,))
         try:
-            sent = self.socket.send(self._backlog, NOW)
+            (sent,) = draw
+            del backlog[:sent]
         except BlockingIOError:
-            sent = 0
+            pass
         except OSError:
-            sent = len(self._backlog)
-        del self._backlog[:sent]
+            backlog.clear()
         self._is_full = bool(self._backlog)
         if self._is_full and not was_full:
             self._on_full()
 
-    def flush(self, when_done: Callable[[], None] | None = None) -> None:
-        """Write what the pipe takes of the rest; `when_done` is called when nothing is left, before any more is."""
-        with self._lock:
+    def flush(self, when_done: Callable[[], None] | None = None) -> bool:
+        """Write what the pipe takes of the rest; `when_done` is called when nothing is left, before any more is.
+
+        False when somebody writes just now, and it is to be called again: who does so may be a thread in whose middle
+        the handler of a signal waits for an answer, which is read by who calls this.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
             if self._backlog:
                 self._write()
             if not self._backlog and when_done is not None:
                 when_done()
+        finally:
+            self._lock.release()
+        return True
 
-    def expect(self, slot: Slot) -> int:
+    def expect(self, slot: Waiter) -> int:
         """Note who waits for an answer; returns its number."""
         number = next(self.numbers)
         self.waiting[number] = slot

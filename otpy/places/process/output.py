@@ -33,18 +33,42 @@ class Output:
         self._thread: threading.Thread | None = None
         self._is_closing = False
 
-    def add(self, fd: int, path: str) -> None:
-        """Read one more; it is this object's to close."""
-        os.set_blocking(fd, False)
-        with self._lock:
-            if self._poll is None:
-                self._poll = select.epoll()
+    def add(self, path: str) -> tuple[int, int]:
+        """One more pipe: the end that is read here, and the other one. Raises OSError, RuntimeError."""
+        own, far = os.pipe2(os.O_CLOEXEC)
+        try:
+            os.set_blocking(own, False)
+            with self._lock:
+                poll = self._start()
+                self._open[own] = _Pipe(own, path)
+                poll.register(own, select.EPOLLIN)
+        except BaseException:
+            self._open.pop(own, None)
+            os.close(own)
+            os.close(far)
+            raise
+        return own, far
+
+    def _start(self) -> select.epoll:
+        if self._poll is None:
+            poll = select.epoll()
+            try:
                 self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-                self._poll.register(self._wake_fd, select.EPOLLIN)
-                self._thread = threading.Thread(target=self._run, name="otpy-child-output", daemon=True)
+                poll.register(self._wake_fd, select.EPOLLIN)
+                self._thread = threading.Thread(target=self._run, args=(poll,), name="otpy-child-output", daemon=True)
                 self._thread.start()
-            self._open[fd] = _Pipe(fd, path)
-            self._poll.register(fd, select.EPOLLIN)
+            except BaseException:
+                self._thread = None
+                self._close_poll(poll)
+                raise
+            self._poll = poll
+        return self._poll
+
+    def _close_poll(self, poll: select.epoll) -> None:
+        poll.close()
+        wake_fd, self._wake_fd = self._wake_fd, -1
+        if wake_fd >= 0:
+            os.close(wake_fd)
 
     def name(self, fd: int, path: str) -> None:
         """Whose it is has become known."""
@@ -69,10 +93,9 @@ class Output:
             with suppress(OSError):
                 os.eventfd_write(self._wake_fd, 1)
 
-    def _run(self) -> None:
-        assert self._poll is not None  # noqa: S101 - made before the thread
+    def _run(self, poll: select.epoll) -> None:
         while self._open or not self._is_closing:
-            for fd, _ in self._poll.poll():
+            for fd, _ in poll.poll():
                 if fd == self._wake_fd:
                     self._end_ended()
                 elif fd in self._open and not self._open[fd].read():
@@ -80,8 +103,7 @@ class Output:
             if self._is_closing:
                 self._ended.extend(self._open)
                 self._end_ended()
-        self._poll.close()
-        os.close(self._wake_fd)
+        self._close_poll(poll)
 
     def _end_ended(self) -> None:
         with suppress(BlockingIOError):
@@ -93,7 +115,7 @@ class Output:
                 self._close(fd)
 
     def _close(self, fd: int) -> None:
-        assert self._poll is not None  # noqa: S101 - as above
+        assert self._poll is not None  # noqa: S101 - it was started
         pipe = self._open.pop(fd)
         pipe.write_rest()
         self._poll.unregister(fd)

@@ -1,13 +1,9 @@
-"""The parent's end: one thread reads the pipes of all process children of a system, and hears how each ended."""
+"""The parent's end: all process children of a system, from the wish for one to the news of its end."""
 
 from __future__ import annotations
 
 import os
-import select
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -17,10 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoConnection, Reason
 from otpy.errors import SystemStoppedError
-from otpy.places.process.helper import ASK, TELL
+from otpy.places.process.helm import Helm
 from otpy.places.process.line import Say
+from otpy.places.process.listener import Listener
+from otpy.places.process.memory_killer import MemoryKiller
 from otpy.places.process.output import Output
 from otpy.places.process.process import Child
+from otpy.places.process.pulse import Heartbeats
+from otpy.places.process.spares import Spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ports", "ports_of"]
 
-SPARES = 4
-"""Modules for which a process is kept ready."""
-SOON = 0.001
-"""Seconds a cast waits at most for others that go with it."""
 LAST = 2.0
 """Seconds the end of a system waits for the ends of its processes."""
 
@@ -47,29 +43,23 @@ class Ports:
 
     place = "process"
     settle = None
+    obey = None
 
     def __init__(self, system: System) -> None:
         """Start nothing yet."""
         self.queue: deque[Any] = deque()
         self.free: list[Any] = []
+        self.spares = Spares()
+        self.listener = Listener(self._is_over, self._end)
+        self.heartbeats = Heartbeats(self.listener)
+        self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
         self._lock = threading.RLock()
         self._children: dict[int, Child] = {}
-        self._handlers: dict[int, Callable[[], None]] = {}
-        self._writers: dict[int, Child] = {}
-        self._due: list[tuple[float, Callable[[], None]]] = []
         self._numbers = 0
-        self._spares: dict[str, Child] = {}
-        self._soon: dict[Child, None] = {}
-        self._soon_at = 0.0
-        self._is_soon = False
-        self._helper: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        self._poll: select.epoll | None = None
-        self._wake_fd = -1
-        self._thread: threading.Thread | None = None
         self._output = Output()
-        self._closing: float | None = None
+        self._closing = False
+        self._memory_killer: MemoryKiller | None = None
 
     # As a home of the system.
 
@@ -95,17 +85,20 @@ class Ports:
     def close(self) -> None:
         """End all processes that are left, the helper and the threads; waits a moment for it."""
         with self._lock:
-            self._closing = self._closing or time.monotonic() + LAST
-            thread = self._thread
-            spares = list(self._spares.values())
+            self._closing = True
+            self.listener.until = self.listener.until or time.monotonic() + LAST
+            spares = list(self.spares.by_module.values())
         for spare in spares:
             spare.interrupt()
+        thread = self.listener.thread
         if thread is None:
             self._system.threads.discard(self)
             return
-        self._wake()
+        self.listener.wake()
         if thread is not threading.current_thread():
             thread.join(LAST + 1.0)
+
+    # Starting.
 
     def start(
         self,
@@ -113,197 +106,75 @@ class Ports:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
+        silence: float | None,
     ) -> Child:
-        """A process for a port: a spare one that has imported the module already, or a new one.
+        """A process for a port: a spare one that has imported the module already, or a new one; see `Child.bind`.
 
         Raises:
             SystemStoppedError: the system has ended.
+            OSError: no descriptor or memory is free for it.
+            RuntimeError: no thread can be started for it.
         """
         with self._lock:
-            if self._closing is not None:
+            if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
-            child = self._spares.pop(home[0], None) or self._fork(home)
-            child.bind(ref, on_born, on_end)  # with the lock held: it may end at any moment
+            child = self.spares.take(home[0]) or self._fork(home)
+            child.bind(ref, on_born, on_end, silence)  # with the lock held: it may end at any moment
             self._output.name(child.output, child.path)
         return child
 
     def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
-        """Have another process ready that has imported the module of one that was started."""
-        with self._lock:
-            if self._closing is None and home[0] not in self._spares and len(self._spares) < SPARES:
-                child = self._spares[home[0]] = self._fork(home)
+        """Have another process ready that has imported the module of one that was started; none when that fails."""
+        with self._lock, suppress(OSError, RuntimeError):
+            child = None if self._closing else self.spares.add(home[0], lambda: self._fork(home))
+            if child is not None:
                 child.line.say(Say.PRELOAD, *home)
 
     def _fork(self, home: tuple[str, tuple[object, ...]]) -> Child:
-        """Ask for a new process; it may be spoken to at once. Called with the lock held."""
-        output, far_output = os.pipe2(os.O_CLOEXEC)
+        """Ask for a new process; it may be spoken to at once. Called with the lock held. Raises as `start`."""
+        self.listener.start()
+        self._memory_killer = self._memory_killer or MemoryKiller()
+        self._system.threads.add(self)
+        self._numbers += 1
+        child = Child(self._numbers, self, home)
         try:
-            self._ensure_helper()
-            assert self._control is not None  # noqa: S101 - the line before has made it
-            assert self._poll is not None  # noqa: S101 - the same
-            self._numbers += 1
-            child = Child(self._numbers, self, home)
-            self._children[child.number] = child
-            socket.send_fds(self._control, [ASK.pack(b"F", child.number)], [child.far.fileno(), far_output])
-            child.far.close()
-            own = child.line.socket.fileno()
-            self._handlers[own] = child.read
-            self._poll.register(own, select.EPOLLIN)
+            child.output, far_output = self._output.add(child.path)
+            try:
+                self._children[child.number] = child
+                self.listener.watch(child.line.socket.fileno(), child.read)
+                self.helm.fork(child.number, [child.far.fileno(), far_output])
+            finally:
+                os.close(far_output)
+                child.far.close()
         except BaseException:
-            os.close(output)
+            self._children.pop(child.number, None)
+            child.discard()
+            self._output.end(child.output)
             raise
-        finally:
-            os.close(far_output)
-        child.output = output
-        self._output.add(output, child.path)
         return child
 
-    def _ensure_helper(self) -> None:
-        if self._helper is not None:
-            return
-        poll = self._ensure_thread()
-        self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._handlers[self._control.fileno()] = self._hear_helper
-        poll.register(self._control.fileno(), select.EPOLLIN)
-        code = f"import sys; sys.path[:] = {sys.path!r}; from otpy.places.process.helper import main; main()"
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing
-        self._helper = subprocess.Popen(  # noqa: S603 - our own interpreter and code
-            [sys.executable, *flags, "-c", code, str(far.fileno())],
-            pass_fds=[far.fileno()],
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        far.close()
+    def blame(self) -> str:
+        """Who has sent a SIGKILL that was not sent from here, as far as that can be known."""
+        return "" if self._memory_killer is None else self._memory_killer.blame()
 
-    def _ensure_thread(self) -> select.epoll:
-        if self._poll is None:
-            self._poll = select.epoll()
-            self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            self._handlers[self._wake_fd] = self._drain
-            self._poll.register(self._wake_fd, select.EPOLLIN)
-            self._system.threads.add(self)
-            self._thread = threading.Thread(target=self._run, name="otpy-ports", daemon=True)
-            self._thread.start()
-        return self._poll
+    # News of the helper; in the listener's thread.
 
-    # For children.
-
-    def unwatch(self, sock: socket.socket) -> None:
-        """Listen to this pipe no longer."""
-        fd = sock.fileno()
-        with self._lock:
-            if self._handlers.pop(fd, None) is not None and self._poll is not None:
-                with suppress(OSError):
-                    self._poll.unregister(fd)
-            self._writers.pop(fd, None)
-
-    def watch_writes(self, child: Child) -> None:
-        """A pipe is full: go on when it has room again."""
-        fd = child.line.socket.fileno()
-        with self._lock:
-            if fd in self._handlers and fd not in self._writers and self._poll is not None:
-                self._writers[fd] = child
-                self._poll.modify(fd, select.EPOLLIN | select.EPOLLOUT)
-
-    def flush_soon(self, child: Child) -> None:
-        """Write what it was sent, unless that is done by who sends more."""
-        self._soon[child] = None
-        if not self._is_soon:  # added, then looked; the thread says that it is about to look, then looks
-            self._is_soon = True
-            self._wake()
-
-    def later(self, seconds: float, what: Callable[[], None]) -> None:
-        """Do something after so many seconds; called in this thread."""
-        self._due.append((time.monotonic() + seconds, what))
-
-    # The thread.
-
-    def _run(self) -> None:
-        assert self._poll is not None  # noqa: S101 - made before the thread
-        while not self._is_over():
-            for fd, events in self._poll.poll(self._patience()):
-                if events & select.EPOLLOUT:
-                    self._write(fd)
-                if events & ~select.EPOLLOUT:
-                    handler = self._handlers.get(fd)
-                    if handler is not None:
-                        handler()
-            if self._is_soon:
-                self._flush_when_due()
-            if self._due:
-                self._do_due()
-        self._end()
-
-    def _is_over(self) -> bool:
-        if self._closing is None:
-            return False
-        return not self._children or time.monotonic() > self._closing
-
-    def _flush_when_due(self) -> None:
-        now = time.monotonic()
-        if not self._soon_at:
-            self._soon_at = now + SOON
-        elif now >= self._soon_at:
-            self._soon_at = 0.0
-            self._is_soon = False
-            while self._soon:
-                self._soon.popitem()[0].line.flush()
-
-    def _patience(self) -> float | None:
-        if self._soon_at:
-            return SOON
-        moments = [moment for moment, _ in self._due]
-        if self._closing is not None:
-            moments.append(self._closing)
-        return max(0.0, min(moments) - time.monotonic()) if moments else None
-
-    def _do_due(self) -> None:
-        now = time.monotonic()
-        due = [what for moment, what in self._due if moment <= now]
-        self._due = [one for one in self._due if one[0] > now]
-        for what in due:
-            what()
-
-    def _write(self, fd: int) -> None:
-        child = self._writers.get(fd)
-        if child is not None:
-            child.line.flush(lambda: self._stop_writing(fd))
-
-    def _stop_writing(self, fd: int) -> None:
-        with self._lock:  # always after the lock of a line, never before it
-            if self._writers.pop(fd, None) is not None and self._poll is not None:
-                with suppress(OSError):
-                    self._poll.modify(fd, select.EPOLLIN)
-
-    def _wake(self) -> None:
-        if self._wake_fd >= 0:
-            with suppress(OSError):
-                os.eventfd_write(self._wake_fd, 1)
-
-    def _drain(self) -> None:
-        with suppress(BlockingIOError):
-            os.eventfd_read(self._wake_fd)
-
-    def _hear_helper(self) -> None:
-        assert self._control is not None  # noqa: S101 - it is watched
-        try:
-            data, fds, _, _ = socket.recv_fds(self._control, TELL.size, 1)
-        except OSError:
-            data, fds = b"", []
-        if len(data) < TELL.size:
-            self._lose_helper()
-            return
-        word, number, value = TELL.unpack(data)
+    def _hear(self, word: bytes, number: int, value: int, pidfd: int | None) -> None:
         child = self._children.get(number)
-        if word == b"B" and child is not None:
-            child.is_born(value, fds[0])
-        elif word == b"E" and child is not None:
+        if child is None:
+            if pidfd is not None:
+                os.close(pidfd)
+        elif word == b"B":
+            child.is_born(value, pidfd)
+        elif word == b"E":
             self._forget(child, value)
+        else:
+            child.told = child.told or NoConnection(f"no process could be started: {os.strerror(value)}")
+            self._forget(child, 0)
 
     def _forget(self, child: Child, status: int) -> None:
         with self._lock:
-            if self._spares.get(child.home[0]) is child:
-                del self._spares[child.home[0]]
+            self.spares.drop(child)
             self._children.pop(child.number, None)
         child.has_ended(status)
         self._output.end(child.output)
@@ -313,37 +184,26 @@ class Ports:
         """Somebody has killed the helper, and with it all its children: the next start makes a new one."""
         with self._lock:
             lost = list(self._children.values())
-            self._spares.clear()  # at once: nobody may be given one of them now
-            self._close_helper()
+            self.spares.clear()  # at once: nobody may be given one of them now
+            self.helm.close()
         for child in lost:
-            child.told = child.told or NoConnection(
-                "the helper that starts processes was killed, and its children with it"
-            )
-            self.unwatch(child.line.socket)
-            child.interrupt()
+            child.lose_helper()
             self._forget(child, 0)
 
-    def _close_helper(self) -> None:
-        helper, self._helper = self._helper, None
-        if self._control is not None:
-            with suppress(OSError, KeyError):
-                self._handlers.pop(self._control.fileno(), None)
-            self._control.close()
-        if helper is not None:
-            helper.wait()
+    # The end.
+
+    def _is_over(self) -> bool:
+        until = self.listener.until
+        return until is not None and (not self._children or time.monotonic() > until)
 
     def _end(self) -> None:
         with self._lock:
             for child in list(self._children.values()):
                 child.interrupt()
-            self._close_helper()  # which kills whatever is left
+            self.helm.close()  # which kills whatever is left
             for child in list(self._children.values()):
-                self.unwatch(child.line.socket)
+                self.listener.unwatch(child.line.socket.fileno())
                 self._forget(child, signal.SIGKILL)
-            if self._poll is not None:
-                self._poll.close()
-            os.close(self._wake_fd)
-            self._wake_fd = -1
         self._output.close()
         self._system.threads.discard(self)
         self._system.pool.notice_idle()

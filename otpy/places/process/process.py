@@ -8,24 +8,24 @@ import socket
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
-from otpy.core.reason import Exited, NoConnection, NoProc, Reason, Signalled
-from otpy.errors import MailboxFullError, NoProcError
-from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of, error_parts
-from otpy.places.process.far import receive
+from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
+from otpy.errors import MailboxFullError
+from otpy.places.process.bounded import BoundedFarBox
+from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
+from otpy.places.process.far import nobody, receive
+from otpy.places.process.lead import Lead
 from otpy.places.process.line import Line, Say
-from otpy.runtime.actor import Actor
-from otpy.runtime.links import Monitor, watch
+from otpy.places.process.refs import Refs
+from otpy.places.process.ties import forget_names, hear_tie
 from otpy.runtime.mailbox import poke
-from otpy.runtime.named import NamedRef
 from otpy.runtime.ref import Ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.places.process.ports import Ports
-    from otpy.runtime.system import System
+    from otpy.places.process.pulse import Pulse
 
 __all__ = ["Child"]
 
@@ -33,8 +33,10 @@ GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
 """Seconds in which the rest of a message must follow its beginning."""
-READ = 1 << 18
-"""Bytes read at once from one child, before the next one has its turn."""
+GROUP = 4
+"""To `pidfd_send_signal`: to the whole group of the process, also when that has ended. PIDFD_SIGNAL_PROCESS_GROUP."""
+READ = 1 << 16
+"""Bytes read at once from one child; for more, the C library would map memory anew each time."""
 
 
 class Child:
@@ -56,58 +58,121 @@ class Child:
         self.pidfd: int | None = None
         self.far, own = socket.socketpair()
         self.path = "a spare process"
-        self.handed: dict[int, Ref[Any]] = {}
-        self.gone: WeakValueDictionary[int, Ref[Any]] = WeakValueDictionary()
-        self.decoder = Decoder(self._ref_of, pickles=False)
         self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.refs = Refs(self.line, may_import=False)
+        self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
         self.output = -1
         self.told: Reason | None = None
+        self.report: dict[str, object] | None = None
+        """What it has told of its crash."""
+        self.awaited: dict[str, Any] = {}
+        """The names for which it waits."""
         self.failed: tuple[int, Reason | None] | None = None
         self.is_over = False
+        self.lead = Lead(self)
+        self.line.lead = self.lead.follow
+        self.reading = threading.Lock()
+        """Held while bytes are taken off the pipe; guards the two that follow."""
+        self.taken = 0
+        """Bytes so far."""
+        self.is_hearing = False
+        """Whether something is taken that is not handled yet."""
         self._lock = threading.Lock()
         self._is_doomed = False
+        self._winds_up = False
+        self._silence: float | None = None
+        self.pulse: Pulse | None = None
 
     def bind(
         self,
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
+        silence: float | None,
     ) -> None:
-        """Belong to a port; in its turn."""
+        """Belong to a port; in its turn. It is killed after `silence` seconds without a sign of life; None: never."""
+        self._silence = silence
         self.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
-        self.ref = ref
+        self.ref = self.refs.root = ref
+        self.refs.system = ref.system
 
     @property
     def word(self) -> str:
         """What the inspector says of it."""
-        return f"process {self.pid or '(starting)'}"
+        pulse = self.pulse
+        note = None if pulse is None else pulse.note()
+        return f"process {self.pid or '(starting)'}{f', {note}' if note else ''}"
+
+    @property
+    def trouble(self) -> str | None:
+        """What the inspector shows in the tree: that it is silent, and why."""
+        pulse = self.pulse
+        return None if pulse is None else pulse.note()
+
+    def wind_up(self) -> None:
+        """Its time is nearly over: have its whole group told to end, by SIGTERM."""
+        with self._lock:
+            self._winds_up = True
+        self.ports.helm.ask(b"T", self.number)
 
     def interrupt(self, _: object = None) -> None:
         """End the process at once: its port is dead, or it has not kept to the rules."""
         with self._lock:
             self._is_doomed = True
-            if self.pidfd is not None:
-                with suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+            is_known = self._send(signal.SIGKILL)
+        forget_names(self)
+        if self._winds_up or not is_known:  # it may have ended, and what it has started not
+            self.ports.helm.ask(b"K", self.number)
 
-    def is_born(self, pid: int, pidfd: int) -> None:
+    def _send(self, number: int, flags: int = 0) -> bool:
+        """Send a signal; False when it is not born yet, or no descriptor was free for its pidfd."""
+        if self.pidfd is None:
+            return False
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, number, None, flags)
+        return True
+
+    def is_born(self, pid: int, pidfd: int | None) -> None:
         """The helper has started it."""
         with self._lock:
             self.pid, self.pidfd = pid, pidfd
         if self._is_doomed:
             self.interrupt()
 
+    def lose_helper(self) -> None:
+        """The helper was killed, and nobody is left who would end the group."""
+        self.told = self.told or NoConnection("the helper that starts processes was killed, and its children with it")
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.interrupt()
+        with self._lock, suppress(OSError):  # EINVAL before Linux 6.9: then what the process has started lives on
+            self._send(signal.SIGKILL, GROUP)
+
+    def discard(self) -> None:
+        """It could not be started."""
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.line.socket.close()
+        self.far.close()
+
     def read(self) -> None:
         """Hear what it says; in the thread of `Ports`."""
+        with self.reading:
+            try:
+                data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            self.taken += len(data)
+            self.is_hearing = True
         try:
-            data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
+            self._take_in(data)
+        finally:
+            self.is_hearing = False
+
+    def _take_in(self, data: bytes) -> None:
         if not data:
             self._hang_up()
             return
@@ -122,18 +187,17 @@ class Child:
                     else f"it was killed, for it sent what has no meaning ({type(error).__name__})"
                 )
             )
-
         if self.decoder.is_amid:
-            seen = self.decoder.seen
-            self.ports.later(HALF, lambda: self._miss_rest(seen))
+            taken = self.taken
+            self.ports.listener.later(HALF, lambda: self._miss_rest(taken))
 
-    def _miss_rest(self, seen: int) -> None:
-        if not self.is_over and self.decoder.seen == seen:
+    def _miss_rest(self, taken: int) -> None:
+        if not self.is_over and self.taken == taken:
             self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
 
     def _hang_up(self) -> None:
-        self.ports.unwatch(self.line.socket)
-        self.ports.later(GRACE, self._is_late)
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.ports.listener.later(GRACE, self._is_late)
 
     def _is_late(self) -> None:
         if not self.is_over:
@@ -142,20 +206,37 @@ class Child:
     def end_as(self, reason: Reason) -> None:
         """End the process for this reason."""
         self.told = self.told or reason
-        self.ports.unwatch(self.line.socket)
+        self.ports.listener.unwatch(self.line.socket.fileno())
         self.interrupt()
 
     def _hear(self, frame: list[Any]) -> None:
         if self.ref is None:
             raise GarbageError("it spoke before it was asked")
+        if self.ref.reason is not None:  # it was killed: whatever it has sent since then is heard by nobody
+            return
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
+                self.lead.note()
                 self._notice_idle()
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
                 self._notice_idle()
-            case [Say.BORN, 0, None]:
+            case [Say.WHEREIS, int(number), str(name)]:
+                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
+            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
+                self._pass_on(to, frame)
+            case _ if hear_tie(self, frame):
+                pass
+            case _:
+                self._hear_of_itself(frame)
+
+    def _hear_of_itself(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.PONG] if self.pulse is not None:
+                self.pulse.answered()
+            case [Say.BORN, 0, None] if self.pulse is None:
+                self.pulse = self.ports.heartbeats.begin(self, self._silence)
                 poke(self.ref, lambda own: self._on_born(own, 0, None))
                 self.ports.add_spare(self.home)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
@@ -164,10 +245,15 @@ class Child:
             case [Say.ENDED, Reason() as reason]:
                 self.told = reason
                 self._expect_end()
-            case [Say.WHEREIS, int(number), str(name)]:
-                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
-            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
-                self._pass_on(to, frame)
+            case _:
+                self._hear_of_inside(frame)
+
+    def _hear_of_inside(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.GONE, int(number), Reason() as reason]:
+                self.refs.gone(number, reason)
+            case [Say.DEPTH, int(received), int(depth)] if isinstance(self.ref.mailbox, BoundedFarBox):
+                self.ref.mailbox.has_taken(received, depth)
             case _:
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
@@ -176,115 +262,65 @@ class Child:
             self.ref.system.pool.notice_idle()
 
     def _expect_end(self) -> None:
-        self.ports.later(GRACE, self._is_late)
+        self.ports.listener.later(GRACE, self._is_late)
 
     def _pass_on(self, to: int, frame: list[Any]) -> None:
-        target = self.handed.get(to)
+        target = self.refs.own.get(to)
         if target is None:
-            self._nobody(frame)
+            nobody(self.line, frame)
             return
         with suppress(MailboxFullError):
             if not receive(self.line, target, frame, self._sender):
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
-    def _nobody(self, frame: list[Any]) -> None:
-        """The actor has ended, and the child did not know yet."""
-        number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
-        if number is not None:
-            self.line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
-
     def _sender(self, known: object) -> Ref[Any]:
         return known if isinstance(known, Ref) else self.ref
 
     def _known(self, value: object) -> object:
-        """A ref as the child is to know it; from now on it may send to that actor."""
-        if value is self.ref:
-            return [0, "", "", ""]
-        if isinstance(value, NamedRef):
-            return [-1, value.name, "", ""]
-        if not isinstance(value, Ref):
-            return None
-        if value.reason is not None:
-            self.gone[value.number] = value
-        elif value.number not in self.handed:
-            self.handed[value.number] = value
-            watch(_Gone(value, self))
-        cls = getattr(value.actor_class, "inside", value.actor_class)
-        where = [cls.__module__, cls.__qualname__]
-        where = where if "<" not in where[1] else ["otpy.runtime.actor", "Actor"]
-        return [value.number, value.path, *where, value.reason]
-
-    def _ref_of(self, known: Any) -> object:
-        number, name, *_ = known
-        if number == 0:
-            return self.ref
-        if number < 0:
-            return NamedRef(self.ref.system, str(name))
-        return self.handed.get(number) or self.gone.get(number) or Ghost(self.ref.system, number, str(name))
+        return self.refs.known(value)
 
     def _watch_writes(self) -> None:
-        self.ports.watch_writes(self)
+        self.ports.listener.watch_writes(self.line)
 
     def _flush_soon(self) -> None:
-        self.ports.flush_soon(self)
+        self.ports.listener.flush_soon(self.line)
 
     def has_ended(self, status: int) -> None:
         """Nothing of its process group is left; in the thread of `Ports`."""
         self.read_rest()
         self.is_over = True
+        if self.pulse is not None:
+            self.ports.heartbeats.end(self.pulse)
         with self._lock:
             if self.pidfd is not None:
                 os.close(self.pidfd)
             self.pidfd = None
-        self.ports.unwatch(self.line.socket)  # its number may soon be that of another
+        self.ports.listener.unwatch(self.line.socket.fileno())  # its number may soon be that of another
         self.line.socket.close()
-        if self.ref is None or self.ref.reason is not None:
+        if self.ref is None:
+            return
+        self.ref.system.beyonds.pop(self.ref, None)
+        reason = self.ref.reason or self.told or self._reason_of(os.waitstatus_to_exitcode(status))
+        self.refs.lose_all(reason)
+        if self.ref.reason is not None:
             return
         if self.failed is not None:
             kind, why = self.failed
             poke(self.ref, lambda own: self._on_born(own, kind, why))
             return
-        reason = self.told or (Signalled(-code) if (code := os.waitstatus_to_exitcode(status)) < 0 else Exited(code))
         poke(self.ref, lambda own: self._on_end(own, reason))
+
+    def _reason_of(self, code: int) -> Reason:
+        """Why it has ended without a word; at SIGTERM, that it was late, however it took that."""
+        if self._winds_up and (code >= 0 or -code in (signal.SIGTERM, signal.SIGKILL)):
+            return Killed()
+        if code >= 0:
+            return Exited(code)
+        return Signalled(-code, self.ports.blame() if -code == signal.SIGKILL else "")
 
     def read_rest(self) -> None:
         """Hear its last words."""
         before = None
-        while self.told is None and before != self.decoder.seen and self.line.socket.fileno() >= 0:
-            before = self.decoder.seen
+        while self.told is None and before != self.taken and self.line.socket.fileno() >= 0:
+            before = self.taken
             self.read()
-
-
-class Ghost(Ref[Any]):
-    """An actor of which a child speaks, and which has ended so long ago that nobody else here has its ref."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, system: System, number: int, path: str) -> None:
-        super().__init__(system, Actor, path.rpartition("/")[2], None)
-        self.number = number
-        self.reason = NoProc()
-        self._path = path
-
-    @property
-    def path(self) -> str:
-        """Where it was, as the child says."""
-        return self._path
-
-
-class _Gone(Monitor):
-    """Tells a child of the end of an actor whose ref it has."""
-
-    __slots__ = ("_child",)
-
-    def __init__(self, ref: Ref[Any], child: Child) -> None:
-        super().__init__(ref, ref, None)
-        self._child = child
-
-    def fire(self, reason: Reason) -> None:
-        ref = self.target_ref
-        assert ref is not None  # noqa: S101 - made with one
-        self._child.gone[ref.number] = ref  # then the other: the child may be naming it just now
-        self._child.handed.pop(ref.number, None)
-        if not self._child.is_over:
-            self._child.line.say(Say.GONE, ref.number, reason)

@@ -1,0 +1,144 @@
+"""The answer to a call, read by the thread that waits for it: a change of threads less than when `Ports` reads it.
+
+While calls follow each other closely, `Ports` does not listen to the child. It looks again after a millisecond, and a
+thread that leads has it listen at once when anything else came, or nothing; so at worst, what the child says of its own
+accord waits for that millisecond.
+
+What guards what: nobody owns the lead, so an interrupt in the middle of it leaves nothing behind. A thread looks at
+what has come without taking it off the pipe, decodes it, and takes it under `Child.reading` if that still is the next
+and all of it is the answer to this very call. Whatever else came is left to `Ports`, which handles all in its order.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from otpy.places.process.codec import Decoder, GarbageError
+from otpy.places.process.line import Say
+from otpy.runtime.caller import Caller
+
+if TYPE_CHECKING:
+    from otpy.places.process.line import Waiter
+    from otpy.places.process.process import Child
+
+__all__ = ["Lead"]
+
+LOOK = 1 << 12
+"""Bytes of a longest answer that is read so."""
+WAIT = 1
+"""Milliseconds a thread reads at most: meanwhile it hears of nothing else, as of its actor's death."""
+CLOSE = 0.001
+"""Seconds since the last answer, after which a call does not follow it closely."""
+PAUSE = 16
+"""Calls that are not tried after one that failed."""
+PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
+
+
+class Lead:
+    """Callers that read for themselves; of one child."""
+
+    def __init__(self, child: Child) -> None:
+        """Nobody calls yet."""
+        self.count = 0
+        """Calls that were read so; `Ports` looks whether it grows."""
+        self.is_heard = True
+        """Whether the listener listens, which guards it."""
+        self.socket = child.line.socket
+        self._child = child
+        self._decoder = Decoder(_leave, pickles=False)
+        self._answered_at = 0.0
+        self._pause = 0
+        self._polls: list[select.poll] = []
+
+    def note(self) -> None:
+        """An answer has come."""
+        self._answered_at = monotonic()
+
+    def follow(self, caller: Waiter, number: int) -> bool:
+        """A request was sent: wait for its answer a moment, when it is worth it; whether it was given."""
+        child = self._child
+        if type(caller) is Caller and self._is_close(caller):
+            try:
+                if self._wait() and self._take(number, caller):
+                    return True
+            except BaseException:  # an interrupt: it waits no more, and its answer may be taken already
+                child.line.waiting.pop(number, None)
+                raise
+            self._pause = PAUSE
+        if not self.is_heard:
+            child.ports.listener.listen(self)
+        return False
+
+    def _is_close(self, caller: Caller) -> bool:
+        """Whether calls follow each other closely, one at a time, and nobody needs this thread's token meanwhile."""
+        if monotonic() - self._answered_at > CLOSE:
+            return False
+        if self._pause:
+            self._pause -= 1
+            return False
+        pool = caller.seat.pool
+        return len(self._child.line.waiting) == 1 and (pool is None or not pool.queue)
+
+    def _wait(self) -> bool:
+        """Wait until something comes; not for long."""
+        child = self._child
+        self.count += 1
+        if self.is_heard:
+            child.ports.listener.hold_off(self)
+        try:
+            poll = self._polls.pop()  # one for each thread that is here at this moment
+        except IndexError:
+            poll = select.poll()
+            try:
+                poll.register(self.socket, select.POLLIN)
+            except (ValueError, OSError):  # it has ended
+                return False
+        has_come = bool(poll.poll(WAIT))
+        self._polls.append(poll)
+        return has_come
+
+    def _take(self, number: int, caller: Caller) -> bool:
+        """Take the answer, if that is what has come, and nothing else."""
+        child = self._child
+        taken = child.taken
+        try:
+            data = self.socket.recv(LOOK, PEEK)
+            match self._decoder.only(data):
+                case [Say.REPLY, int(other), value] if other == number:
+                    pass
+                case _:
+                    return False
+        except (OSError, GarbageError, LookupError, TypeError, ValueError):
+            return False  # `Ports` will find the same, and say so
+        # Made before, and drawn below by an assignment, which no signal handler can interrupt: a handler that calls
+        # the same child must never find `reading` held by its own thread.
+        draw = map(self.socket.recv, (len(data),), (socket.MSG_DONTWAIT,))
+        with child.reading:
+            if child.taken != taken or child.is_hearing or child.decoder.is_amid:
+                return False
+            child.taken = taken + len(data)
+            (_,) = draw
+        return self._give(number, caller, value)
+
+    def _give(self, number: int, caller: Caller, value: Any) -> bool:  # Any: plain data
+        line = self._child.line
+        self._answered_at = monotonic()
+        caller.seat.waiting = False  # first: `wait_idle` must find it waiting for an answer, or awake
+        try:
+            caller.claim.pop()
+        except IndexError:
+            return False  # it was decided otherwise, and who did so is about to wake this thread
+        finally:
+            line.waiting.pop(number, None)
+        caller.value = value
+        if caller.target.system.pool.idle_watchers:
+            caller.target.system.pool.notice_idle()
+        return True
+
+
+def _leave(_: object) -> object:
+    """Refs are made in one thread alone."""
+    raise LookupError

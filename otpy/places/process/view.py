@@ -1,0 +1,214 @@
+"""The parent's view into a process child: asks it what is in there, and never waits longer than it was told."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
+from otpy.errors import ActorBusyError, BlockingError, CallExitError, ChildStateError, OtpyError
+from otpy.places.process.line import Say
+from otpy.places.process.plain import read
+from otpy.runtime.beyond import LOOK_TIME
+from otpy.runtime.mailbox import bury
+from otpy.runtime.seat import here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.core.reason import Reason
+    from otpy.places.process.process import Child
+    from otpy.runtime.ref import Ref
+
+__all__ = ["View"]
+
+T = TypeVar("T")
+
+SILENT = "silent"
+"""The status of an actor whose process does not answer."""
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class View:
+    """Looks into one process child, on the thread of whoever asks."""
+
+    def __init__(self, child: Child) -> None:
+        """Look into this one, which is bound to its port."""
+        self._child = child
+        self._ref: Ref[Any] = child.ref
+
+    def begin(self, path: str, limit: int, within: float) -> Callable[[float], Sight]:
+        """As `Beyond.begin`."""
+        return partial(self._sight, self._ask("records", path, limit, within), path)
+
+    def stack(self, path: str) -> str | None:
+        """As `Beyond.stack`."""
+        answer = self._ask("stack", path).wait(LOOK_TIME)
+        if answer is LATE:
+            return f"{self._silence(LOOK_TIME)}\n"
+        if answer is not None and type(answer) is not str:
+            raise self._nonsense()
+        return answer
+
+    def state(self, path: str, timeout: float) -> StateRecord:
+        """As `Beyond.state`: told by the actor in its own turn, in there, where `redact` runs."""
+        answer = self._ask("state", path).wait(timeout)
+        if answer is not LATE:
+            return self._read(StateRecord, answer)
+        doing = self._ask("busy", path).wait(LOOK_TIME)
+        if doing is LATE:
+            return StateRecord(path=path, status=SILENT, problem=self._silence(timeout))
+        return self._read(StateRecord, doing)
+
+    def mailbox(self, path: str, limit: int) -> MailboxRecord:
+        """As `Beyond.mailbox`; what waits on this side is counted, too."""
+        held = len(self._ref.mailbox or ()) if path == self._ref.path else 0
+        answer = self._ask("mailbox", path, limit).wait(LOOK_TIME)
+        if answer is LATE:
+            return MailboxRecord(path=path, status=SILENT, length=held, doing=self._silence(LOOK_TIME))
+        seen = self._read(MailboxRecord, answer)
+        return replace(seen, length=seen.length + held)
+
+    def doing(self, path: str) -> str:
+        """As `Beyond.doing`."""
+        answer = self._ask("busy", path).wait(LOOK_TIME)
+        return self._silence(LOOK_TIME) if answer is LATE else str(self._read(StateRecord, answer).problem)
+
+    def carry_out(self, verb: str, path: str, timeout: float | None, *args: object) -> None:
+        """As `Beyond.carry_out`."""
+        answer = self._ask(verb, path, *args).wait(None if timeout is None else timeout + LOOK_TIME)
+        if answer is LATE:
+            raise ActorBusyError(path, verb, timeout or 0.0, self.doing(path))
+
+    def facts(self, problem: str | None = None) -> ProcessRecord:
+        """What the kernel knows of the process, whether it answers or not."""
+        memory, cpu = _usage(self._child.pid)
+        return ProcessRecord(pid=self._child.pid or 0, memory_bytes=memory, cpu=cpu, problem=problem)
+
+    def _sight(self, look: Look, path: str, seconds: float) -> Sight:
+        answer = look.wait(seconds)
+        if answer is LATE:
+            return Sight([], self.facts(self._silence(LOOK_TIME)))
+        if not isinstance(answer, list):
+            raise self._nonsense()
+        records = [self._read(ActorRecord, one) for one in answer]
+        if not records or not all(f"{record.path}/".startswith(f"{path}/") for record in records):
+            raise self._nonsense()
+        return Sight(records, self.facts())
+
+    def _read(self, kind: type[T], plain: object) -> T:
+        try:
+            return read(kind, plain)
+        except ValueError:
+            raise self._nonsense() from None
+
+    def _nonsense(self) -> OtpyError:
+        return ChildStateError(self._ref.path, "not to be looked into", "its process answers with nonsense")
+
+    def _silence(self, seconds: float) -> str:
+        pid = self._child.pid
+        if here_is_loop():
+            return f"in process {pid}, which is not asked from the thread of an event loop"
+        return f"in process {pid}, which has not answered within {seconds:g} s"
+
+    def _ask(self, what: str, *args: object) -> Look:
+        line = self._child.line
+        look = Look(self._ref)
+        number = line.expect(look)
+        line.say(Say.LOOK, number, what, list(args))
+        if self._ref.reason is not None:  # listed, then looked; a death sets its reason, then tells those listed
+            bury(self._ref)
+        return look
+
+
+class Sight:
+    """What was seen: the records of an actor and those below it, or none, and its process."""
+
+    def __init__(self, records: list[ActorRecord], process: ProcessRecord) -> None:
+        """`records` are empty when there was no answer."""
+        self.own = records[0] if records else None
+        self.below = records[1:]
+        self._process = process
+
+    def merge(self, outer: ActorRecord) -> ActorRecord:
+        """As `Seen.merge`: what its supervisor knows stands outside, what it does stands inside."""
+        inner = self.own
+        if inner is None:
+            status = outer.status if outer.status in {"starting", "stopping"} else SILENT
+            return replace(outer, status=status, waiting=None, process=self._process)
+        kept = {name: getattr(outer, name) for name in _OUTSIDE}
+        status = outer.status if outer.status in {"starting", "stopped"} else inner.status
+        return replace(inner, **kept, status=status, queue=inner.queue + outer.queue, process=self._process)
+
+
+_OUTSIDE = ("path", "id", "place", "number", "name", "uptime", "restarts", "links", "monitors", "last_exit", "trouble")
+
+LATE = object()
+"""There was no answer in time."""
+
+
+class Look:
+    """One question to a process child; stands among those who wait for its answers."""
+
+    deferred = True
+
+    def __init__(self, target: Ref[Any]) -> None:
+        """Asked of the child behind this port."""
+        self.claim = [True]
+        self.target = target
+        self.message = ("look",)
+        self._done = threading.Event()
+        self._value: object = LATE
+        self._error: BaseException | None = None
+
+    def wait(self, seconds: float | None) -> object:
+        """The answer, or `LATE`; blocks the thread that asks, for no longer than so many real seconds.
+
+        Raises:
+            OtpyError: what was answered in its place.
+        """
+        if here_is_loop():
+            seconds = 0.0
+        self._done.wait(seconds)
+        self.claim.clear()
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def resolve(self, value: object) -> None:
+        """The answer is here."""
+        self._value = value
+        self._done.set()
+
+    def break_off(self, error: BaseException) -> None:
+        """An error is here in its place."""
+        self._error = error
+        self._done.set()
+
+    def fail(self, reason: Reason) -> None:
+        """The child has ended."""
+        self.break_off(CallExitError(self.target.path, "look", reason))
+
+
+def here_is_loop() -> bool:
+    """Whether the running thread is that of an event loop, which must not wait."""
+    try:
+        here().may_block()
+    except BlockingError:
+        return True
+    return False
+
+
+def _usage(pid: int | None) -> tuple[int, float]:
+    """Bytes in memory and seconds of CPU time of a process, as Linux tells them; zeros elsewhere."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0, 0.0
+    words = text.rpartition(")")[2].split()  # the name before it may hold anything
+    return int(words[21]) * PAGE, (int(words[11]) + int(words[12])) / TICKS

@@ -1,0 +1,118 @@
+"""Process children that flood, fork and leave things behind, and starts for which nothing is left: nobody is harmed."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+from typing import Any
+
+import pytest
+
+import otpy
+from otpy.errors import StartError
+from support.far import Far, Near
+from support.wild import Wild
+
+
+def wild() -> otpy.ChildSpec:
+    return otpy.child(Wild).opts(place="process")
+
+
+def far() -> otpy.ChildSpec:
+    return otpy.child(Far).opts(place="process")
+
+
+def has_ended(pidfd: int) -> bool:
+    """Wait until a process has ended."""
+    ended = bool(select.select([pidfd], [], [], 5.0)[0])
+    os.close(pidfd)
+    return ended
+
+
+def test_a_handler_may_fork_a_copy_that_ends_by_itself(farm: otpy.System) -> None:
+    ref = farm.start(wild())
+    assert [ref.call(Wild.fork_and_leave) for _ in range(3)] == [3, 3, 3]
+    assert isinstance(ref.call(Wild.pid), int)
+
+
+def test_a_copy_that_comes_back_from_the_handler_ends_and_is_not_heard(farm: otpy.System) -> None:
+    ref = farm.start(wild())
+    is_copy, pid = ref.call(Wild.fork_and_come_back)
+    assert not is_copy
+    assert ref.call(Wild.wait_for, pid) == 1
+    assert ref.call(Wild.pid) != pid
+
+
+def test_a_flood_of_output_and_messages_keeps_nobody_else_waiting(farm: otpy.System) -> None:
+    near = farm.start(Near)
+    ref, other = farm.start(wild()), farm.start(far())
+    ref.cast(Wild.flood, near, 3_000)
+    assert [other.call(Far.echo, number) for number in range(20)] == list(range(20))
+    assert isinstance(ref.call(Wild.pid), int)
+    assert near.call(Near.read) == list(range(3_000))
+
+
+def test_what_children_leave_behind_is_waited_for(farm: otpy.System) -> None:
+    """Otherwise it is defunct for ever where the first process of all waits for nobody, as in many containers."""
+    ref = farm.start(wild())
+    helper = ref.call(Wild.helper)
+    ref.call(Wild.leave_orphans, 10)
+    pidfd = os.pidfd_open(ref.call(Wild.pid))
+    ref.kill()
+    assert has_ended(pidfd)
+    farm.start(far()).stop()  # the helper tells of one end after the other, so it has told of that one
+    assert [pid for pid in children_of(helper) if state_of(pid) == "Z"] == []
+
+
+def test_a_helper_that_is_killed_takes_along_what_its_children_have_started(farm: otpy.System) -> None:
+    ref = farm.start(wild())
+    heir = os.pidfd_open(ref.call(Wild.start_heir))
+    monitor = ref.monitor()
+    os.kill(ref.call(Wild.helper), signal.SIGKILL)
+    assert isinstance(monitor.wait().reason, otpy.NoConnection)
+    assert has_ended(heir)
+
+
+def test_a_start_without_a_descriptor_fails_and_harms_nobody(farm: otpy.System) -> None:
+    other = farm.start(wild())
+    farm.start(far()).stop()
+    fds = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as names
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(StartError, match=r"no process could be started.*Too many open files"):
+            farm.start(otpy.child(os.getpid).opts(place="process"))
+        assert isinstance(other.call(Wild.pid), int)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(os.listdir("/proc/self/fd")) == fds  # noqa: PTH208 - as above
+    assert farm.start(far()).call(Far.echo, 1) == 1
+
+
+def test_a_helper_without_a_descriptor_fails_a_start_and_harms_nobody(farm: otpy.System) -> None:
+    other = farm.start(wild())
+    helper = other.call(Wild.helper)
+    soft, hard = resource.prlimit(helper, resource.RLIMIT_NOFILE, (6, 4096))
+    try:
+        with pytest.raises(StartError, match=r"no process could be started.*Too many open files"):
+            farm.start(otpy.child(os.getpid).opts(place="process"))
+        assert isinstance(other.call(Wild.pid), int)
+    finally:
+        resource.prlimit(helper, resource.RLIMIT_NOFILE, (min(soft, 4096), 4096))
+    assert hard
+    assert farm.start(far()).call(Far.echo, 1) == 1
+
+
+def children_of(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as listed:  # noqa: PTH123 - a line of /proc
+        return [int(word) for word in listed.read().split()]
+
+
+def state_of(pid: int) -> Any:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123 - as above
+            return stat.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return None

@@ -1,0 +1,73 @@
+"""Signs of life of process children: who is busy gives them, who is stopped or keeps the interpreter does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+
+import otpy
+from otpy.events import ProcessAnswers, ProcessSilent
+from otpy.places.process import pulse
+from otpy.testing.recorder import Recorder
+from support.lasting import Holding
+
+
+def holding(**options: Any) -> otpy.ChildSpec:
+    return otpy.child(Holding).opts(place="process", **options)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is asked, and told, sooner."""
+    monkeypatch.setattr(pulse, "PERIOD", 0.05)
+    monkeypatch.setattr(pulse, "SILENT", 0.2)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_stopped_process_is_told_of_and_so_is_its_return(farm: otpy.System) -> None:
+    ref = farm.start(holding())
+    pid = ref.call(Holding.pid)
+    with Recorder(farm, ProcessSilent, ProcessAnswers) as events:
+        os.kill(pid, signal.SIGSTOP)
+        (silent,) = events.expect(1)
+        record = farm.record(ref.path)
+        os.kill(pid, signal.SIGCONT)
+        _, answers = events.expect(2)
+    assert isinstance(silent, ProcessSilent)
+    assert (silent.path, silent.pid, silent.state) == (ref.path, pid, "it is stopped (T)")
+    assert isinstance(answers, ProcessAnswers)
+    assert answers.seconds >= silent.seconds
+    assert ref.call(Holding.pid) == pid, "it only informs"
+    assert record.status == "silent"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_code_that_keeps_the_interpreter_is_told_from_code_that_is_busy(farm: otpy.System) -> None:
+    busy, keeps = farm.start(holding()), farm.start(holding())
+    with Recorder(farm, ProcessSilent, ProcessAnswers) as events:
+        busy.call(Holding.compute)
+        keeps.call(Holding.keep_interpreter, 600)
+        silent, answers = events.expect(2)
+    busy.kill()
+    assert isinstance(silent, ProcessSilent)
+    assert silent.state == "it waits, and keeps its interpreter to itself (S)"
+    assert {silent.path, answers.path} == {keeps.path}
+
+
+def test_its_silence_stands_in_the_records(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "PERIOD", 0.05)
+    monkeypatch.setattr(pulse, "SILENT", 1.1)
+    ref = farm.start(holding())
+    pid = ref.call(Holding.pid)
+    assert farm.record(ref.path).trouble is None
+    with Recorder(farm, ProcessSilent) as events:
+        os.kill(pid, signal.SIGSTOP)
+        events.expect(1)
+        record = farm.record(ref.path)
+    os.kill(pid, signal.SIGCONT)
+    assert record.status == "silent"
+    assert str(record.trouble).startswith("silent for ")
+    assert str(record.trouble).endswith(" s: it is stopped (T)")

@@ -1,0 +1,77 @@
+"""Actors that do in their process what a well behaved one does not."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from typing import Any
+
+import otpy
+
+__all__ = ["Wild"]
+
+
+class Wild(otpy.GenServer):
+    """Floods, forks, leaves things behind."""
+
+    @otpy.call
+    def pid(self) -> int:
+        return os.getpid()
+
+    @otpy.call
+    def helper(self) -> int:
+        return os.getppid()
+
+    @otpy.cast
+    def spin(self) -> None:
+        while True:
+            pass
+
+    @otpy.cast
+    def sleep_in_c(self) -> None:
+        """Wait in C code that never releases the interpreter."""
+        ctypes.PyDLL(None).sleep(1_000)
+
+    @otpy.call
+    def start_heir(self) -> int:
+        """Have a process of its own that does not mind SIGTERM."""
+        code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1e6)"
+        return subprocess.Popen([sys.executable, "-S", "-c", code]).pid
+
+    @otpy.call
+    def leave_orphans(self, count: int) -> None:
+        """Start processes through others that end at once; they end soon, and nobody here waits for them."""
+        for _ in range(count):
+            subprocess.run(["/bin/sh", "-c", "setsid sh -c 'exit 0' & sleep 0.01 & exit 0"], check=True)
+
+    @otpy.cast
+    def flood(self, near: Any, count: int) -> None:
+        """Print and send as fast as it goes."""
+        for number in range(count):
+            print("x" * 1_000)  # noqa: T201 - that is what it is for
+            near.tell(number)
+
+    @otpy.call
+    def fork_and_leave(self) -> int:
+        """Make a copy that ends by itself; returns how it ended."""
+        pid = os.fork()
+        if pid == 0:
+            os._exit(3)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    @otpy.call
+    def fork_and_come_back(self) -> tuple[bool, int]:
+        """Make a copy that answers the call, too; returns whether this is the copy, and its process id."""
+        pid = os.fork()
+        return pid == 0, pid
+
+    @otpy.call
+    def wait_for(self, pid: int) -> int:
+        """How a process that it has started has ended."""
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    @otpy.cast
+    def die(self, number: int) -> None:
+        os.kill(os.getpid(), number)
