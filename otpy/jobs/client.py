@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.spec import Name
 from otpy.jobs.errors import KeyTakenError
-from otpy.jobs.model import NewJob
+from otpy.jobs.kind import new_job
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.writer import Writer
 
@@ -43,7 +43,7 @@ class Client:
         wanted = list(specs)
 
         def insert(tx: Transaction) -> list[Inserted]:
-            return tx.insert([_new(spec, tx.now) for spec in wanted])
+            return tx.insert([new_job(spec, tx.now) for spec in wanted])
 
         made: list[Inserted] = self._writer.call(Writer.run, insert)
         self._scheduler.cast(Scheduler.hope, {spec.queue for spec in wanted})
@@ -66,22 +66,3 @@ class Client:
 def of(system: System, name: str = "jobs") -> Client:
     """The engine of this name."""
     return Client(system, name)
-
-
-def _new(spec: JobSpec[Any], now: int) -> NewJob:
-    kind = spec.kind
-    return NewJob(
-        kind=kind.name,
-        queue=spec.queue,
-        args=spec.args,
-        run_at=now + round(spec.delay * 1_000),
-        priority=spec.priority,
-        tenant=spec.tenant,
-        needs=kind.needs,
-        unique=spec.unique,
-        key=spec.key,
-        max_errors=kind.retry.errors,
-        max_crashes=kind.retry.crashes,
-        timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
-        deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
-    )

@@ -11,6 +11,7 @@ from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.janitor import Janitor
 from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.timekeeper import Timekeeper
 
 if TYPE_CHECKING:
     from otpy.core.spec import ChildSpec
@@ -37,6 +38,7 @@ class Duties(Supervisor):
             child(Beat, setup).opts(id="beat", name=setup.actor(Beat, "beat")),
             child(Scheduler, setup, fence).opts(id="scheduler", name=setup.actor(Scheduler, "scheduler")),
             child(Janitor, setup, fence).opts(id="janitor"),
+            child(Timekeeper, setup, fence).opts(id="timekeeper"),
             *(one for crew in setup.crews for one in self._crew(crew.name)),
         ]
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
+    from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
 __all__ = ["Engine", "engine"]
@@ -58,9 +59,11 @@ def engine(
     *,
     queues: Sequence[Queue] = (),
     crews: Sequence[Crew] = (),
+    cron: Sequence[Cron] = (),
     name: str = "jobs",
     profile: Literal["full", "fast"] = "full",
     lease: float = 15.0,
+    poll: float = 0.1,
 ) -> ChildSpec:
     """Everything that jobs need, as one child of a tree.
 
@@ -68,11 +71,13 @@ def engine(
         path: the store's file; programs that share it do so by this.
         kinds: what can be done here.
         queues: those that have limits.
+        cron: what is enqueued again and again; other programs on the same file may declare others.
         crews: the agents; by default four for each place that the kinds ask for.
         name: tells several engines of one program apart.
         profile: `full` has everything on the disk before it is acknowledged; `fast` may lose the last moments when the
             power fails.
         lease: seconds after which what a dead program has had is taken over.
+        poll: seconds between two looks for jobs whose time has come, and for what other programs have enqueued.
 
     Raises:
         SpecError: options that cannot work.
@@ -84,8 +89,10 @@ def engine(
         kinds=known,
         crews=_crews(tuple(crews), known, name),
         queues={queue.name: queue for queue in queues},
+        cron=tuple(cron),
         profile=profile,
         lease=lease,
+        poll=poll,
     )
     setup.check()
     return child(Engine, setup).opts(id=name)

@@ -14,13 +14,13 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
-from otpy.jobs.model import Unique, Until
+from otpy.jobs.model import NewJob, Unique, Until
 from otpy.jobs.retry import Retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["JobSpec", "Kind", "KindOptions", "job"]
+__all__ = ["JobSpec", "Kind", "KindOptions", "job", "new_job"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -182,3 +182,23 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
     if function is not None:
         return Kind(function)
     return lambda function: Kind(function, **options)
+
+
+def new_job(spec: JobSpec[Any], now: int) -> NewJob:
+    """What is written down of a job that is enqueued now."""
+    kind = spec.kind
+    return NewJob(
+        kind=kind.name,
+        queue=spec.queue,
+        args=spec.args,
+        run_at=now + round(spec.delay * 1_000),
+        priority=spec.priority,
+        tenant=spec.tenant,
+        needs=kind.needs,
+        unique=spec.unique,
+        key=spec.key,
+        max_errors=kind.retry.errors,
+        max_crashes=kind.retry.crashes,
+        timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
+        deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
+    )

@@ -18,8 +18,11 @@ __all__ = [
     "Inserted",
     "Job",
     "Look",
+    "Missed",
     "NewJob",
+    "Overlap",
     "QueueLook",
+    "Schedule",
     "Settled",
     "State",
     "Unique",
@@ -41,6 +44,14 @@ did, so that its lease ran out; its result could not be stored."""
 
 Until: TypeAlias = Literal["started", "finished", "forever"]
 """How long a unique key is taken."""
+
+Missed: TypeAlias = Literal["skip", "latest", "all"]
+"""What happens to times at which nobody led: they are left out when they are late, or the last of them is done, or all
+of them, but no more than `most`."""
+
+Overlap: TypeAlias = Literal["allow", "skip", "queue_one", "cancel_old"]
+"""What happens when the last job of a schedule has not ended: another beside it; none; one, unless one waits already;
+the old one is cancelled."""
 
 Conflict: TypeAlias = Literal["keep", "replace", "raise"]
 """What an enqueue does that finds a job with the same unique key: give that one, change its arguments while it has not
@@ -90,6 +101,8 @@ class NewJob:
     meta: bytes = b""
     replay_of: int | None = None
     """The dead job that this one runs again."""
+    schedule: str | None = None
+    """The schedule it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +226,27 @@ class Look:
     before: int | None = None
     """Only those with a lower id: the next page."""
     limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """A job that is enqueued again and again: kept in the store, so that any leader knows all of them."""
+
+    id: str
+    expr: str
+    tz: str
+    job: NewJob
+    """What is enqueued; its time is that of the schedule."""
+    missed: Missed
+    most: int
+    late: float
+    """Seconds."""
+    overlap: Overlap
+    jitter: float
+    """Seconds."""
+    fired_at: int = 0
+    """The last of its times that was done, or left out."""
+    is_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from otpy.core.number import is_number
 from otpy.core.spec import Name
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.kind import new_job
+from otpy.jobs.model import Schedule
 from otpy.jobs.store.sqlite.store import wall_clock
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from otpy.core.backoff import Backoff
     from otpy.core.spec import Place
+    from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
 __all__ = ["Crew", "Queue", "Setup"]
@@ -81,12 +84,31 @@ class Setup:
     """Seconds after which the jobs of a program that is not heard of are taken back; also that of the lead."""
     now: Callable[[], int] = wall_clock
     """The time that is written down, in milliseconds."""
+    cron: tuple[Cron, ...] = ()
+    """What is enqueued again and again."""
     poll: float = 0.1
     """Seconds between two looks for what other programs have enqueued."""
 
     def actor(self, cls: type[Any], role: str) -> Name[Any]:
         """The name of one of its actors."""
         return Name(f"{self.name}/{role}", cls)
+
+    def schedules(self) -> list[Schedule]:
+        """What is declared here, as the store keeps it."""
+        return [
+            Schedule(
+                id=one.id,
+                expr=one.expr,
+                tz=one.tz,
+                job=new_job(one.spec, 0),
+                missed=one.missed,
+                most=one.most,
+                late=one.late,
+                overlap=one.overlap,
+                jitter=one.jitter,
+            )
+            for one in self.cron
+        ]
 
     def backoff_of(self, kind: str) -> Backoff | None:
         """The pauses of a kind; None for one that is not known here."""

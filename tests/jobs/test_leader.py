@@ -8,6 +8,7 @@ import pytest
 
 import otpy
 from otpy.jobs.client import Client, of
+from otpy.jobs.cron import cron
 from otpy.jobs.engine import engine
 from otpy.jobs.kind import job
 from otpy.testing import VirtualClock
@@ -85,3 +86,29 @@ def test_who_stands_by_enqueues_and_the_leader_does_it(pair: Pair) -> None:
     found = pair.client(1).get(made.id)
     assert found is not None
     assert found.state == "done"
+
+
+@pytest.mark.report("J23", "riverqueue/river#342")
+def test_a_schedule_is_fired_once_a_time_whoever_leads(quiet: None, tmp_path: Path) -> None:
+    clock = VirtualClock()
+    done: list[str] = []
+
+    @job
+    def tick() -> None:
+        done.append("tick")
+
+    systems = [otpy.System(name, clock=clock) for name in ("a", "b")]
+    plans: list[Any] = [[cron("0 * * * *", tick.new())], []]
+    engines = [
+        system.start(engine(tmp_path / "jobs.db", [tick], lease=600.0, poll=60.0, cron=plan))
+        for system, plan in zip(systems, plans, strict=True)
+    ]
+    for _ in range(3):
+        clock.advance(3_600.0)
+    assert len(done) == 3
+    engines[0].stop()
+    for _ in range(3):
+        clock.advance(3_600.0)
+    assert len(done) == 6
+    for system in systems:
+        assert system.stop(timeout=5.0) == []

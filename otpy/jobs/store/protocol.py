@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Schedule, Settled
 
 __all__ = ["Store", "Transaction"]
 
@@ -68,6 +68,18 @@ class Transaction(Protocol):
 
     def queues(self) -> list[QueueLook]:
         """How each queue is, by name."""
+
+    def plan(self, schedules: Sequence[Schedule]) -> None:
+        """Keep these; one whose times have changed begins anew: its past is not made up for."""
+
+    def schedules(self) -> list[Schedule]:
+        """All that are kept, by whomever."""
+
+    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
+        """Enqueue the job of a schedule for one of its times, once, whoever asks; returns those to be cancelled."""
+
+    def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
+        """Fire it no more, or again; what was missed meanwhile is left out. False when there is none."""
 
     def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
         """Lead if nobody does: the epoch, one more than any before; None while another leads."""

@@ -16,8 +16,9 @@ __all__ = ["insert"]
 
 INSERT = """
 insert into job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
-                 max_errors, max_crashes, timeout_ms, deadline_at, created_at, meta, replay_of)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id
+                 max_errors, max_crashes, timeout_ms, deadline_at, created_at, meta, replay_of,
+                 schedule)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id
 """
 
 TAKEN = {
@@ -53,6 +54,7 @@ def insert(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
             now,
             new.meta,
             new.replay_of,
+            new.schedule,
         ),
     ).fetchone()
     if found is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, upkeep
+from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Schedule, Settled
 
 __all__ = ["SqliteTransaction"]
 
@@ -84,6 +84,25 @@ class SqliteTransaction:
     def queues(self) -> list[QueueLook]:
         """How each queue is."""
         return looks.queues(self._db)
+
+    def plan(self, schedules: Sequence[Schedule]) -> None:
+        """Keep schedules."""
+        for schedule in schedules:
+            planned.plan(self._db, schedule, self.now)
+
+    def schedules(self) -> list[Schedule]:
+        """All that are kept."""
+        return planned.schedules(self._db)
+
+    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
+        """Enqueue the job of a schedule."""
+        if not self._holds(fence):
+            return None
+        return planned.fire(self._db, self._tally, id, at=at, run_at=run_at, now=self.now)
+
+    def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
+        """Fire it no more, or again."""
+        return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
 
     def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
         """Lead if nobody does."""

@@ -34,6 +34,7 @@ create table job (
     reason text not null default '',
     meta blob not null,
     replay_of integer,
+    schedule text,
     check ((state = 'running') = (lease_until is not null))
 );
 
@@ -49,6 +50,22 @@ create unique index job_until_started on job (unique_key)
 create unique index job_until_finished on job (unique_key)
     where unique_until = 'finished' and state in ('scheduled', 'ready', 'running');
 create unique index job_forever on job (unique_key) where unique_until = 'forever';
+
+create index job_schedule on job (schedule) where schedule is not null and state in ('scheduled', 'ready', 'running');
+
+create table schedule (
+    id text primary key,
+    expr text not null,
+    tz text not null,
+    job blob not null,
+    missed text not null,
+    most integer not null,
+    late real not null,
+    overlap text not null,
+    jitter real not null,
+    fired_at integer not null,
+    is_paused integer not null default 0
+) without rowid;
 
 create table failure (
     job integer not null,
