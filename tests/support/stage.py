@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import otpy
 from otpy.testing.arrivals import PATIENCE, Arrivals
@@ -12,9 +12,11 @@ from support.players import AsyncPlayer, Keeper, Log, Player
 from support.steps import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["BOOM", "PLACES", "Barrier", "Notes", "Place", "Stage", "do", "ends", "run", "seen", "tell_to"]
+__all__ = ["BOOM", "PLACES", "Barrier", "Notes", "Place", "Stage", "do", "ends", "one_of", "run", "seen", "tell_to"]
+
+T = TypeVar("T")
 
 BOOM = otpy.Exit("boom")
 
@@ -57,6 +59,11 @@ PLACES = [
         starts=("pool", "thread", "loop"),
     ),
 ]
+
+
+def one_of(choices: Sequence[T], one: Place, other: Place) -> T:
+    """One of several for each pair of places, so that each place has all of them with some other; for speed."""
+    return choices[(PLACES.index(one) + PLACES.index(other)) % len(choices)]
 
 
 class Notes:
