@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 
@@ -11,6 +12,7 @@ from otpy.errors import NoProcError, SpecError, StartError, UnknownOptionError
 from otpy.events import BreakerChanged
 from otpy.resilience import Breaker, BreakerOpenError
 from otpy.testing import Gate, Recorder, VirtualSystem
+from support.forks import in_a_child
 from support.services import Crowd, Service, changes, kept, outcome, trip
 
 
@@ -261,3 +263,56 @@ def test_a_misspelt_rule_is_guessed() -> None:
 def test_a_name_that_cannot_be_one_is_refused(name: object) -> None:
     with pytest.raises(SpecError, match="a text without '/'"):
         Breaker(name)  # type: ignore[arg-type]
+
+
+def test_a_notice_that_was_cut_off_is_given_again(virtual_system: VirtualSystem, service: Service) -> None:
+    """As by Ctrl-C between two steps of it: a second later the next report brings the actor to all of them."""
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    breaker._told_at = virtual_system.clock.now()  # the actor never was
+    trip(virtual_system, service, ask, times=2)
+    assert breaker.state == "closed"
+
+    virtual_system.clock.advance(1.0)
+    trip(virtual_system, service, ask, times=1)
+
+    assert breaker.state == "open"
+
+
+def test_a_notice_that_failed_is_given_again_at_once(
+    virtual_system: VirtualSystem, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    service.is_ill = True
+    with monkeypatch.context() as patch:
+        patch.setattr(type(breaker._keeper), "cast", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+    trip(virtual_system, service, ask, times=1)
+
+    assert breaker.state == "open"
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("state", ["closed", "open"])
+def test_in_a_forked_process_nobody_keeps_it(virtual_system: VirtualSystem, service: Service, state: str) -> None:
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    if state == "open":
+        trip(virtual_system, service, ask, times=2)
+    service.is_ill = True
+    breaker._lock.acquire()  # as another thread may in the moment of the fork
+
+    def is_free() -> bool:
+        return {outcome(ask) for _ in range(600)} == {ConnectionError} and breaker.state == "unkept"
+
+    code = in_a_child(is_free)
+    breaker._lock.release()
+
+    assert code == 0
+    assert breaker.state == state
