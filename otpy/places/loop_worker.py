@@ -90,6 +90,7 @@ class TaskSeat(Seat):
 
     __slots__ = ()
 
+    may_lend = False  # whether its handler, which runs now, may lend its step to others
     node: Any = None  # of the handlers that one actor has in flight: which of them
     task: asyncio.Task[None]
     home: LoopHome
@@ -141,9 +142,11 @@ class LoopWorker(TaskSeat):
         "_told",
         "_told_of",
         "_work",
+        "at_once",
         "home",
         "is_lent",
         "is_suspended",
+        "may_lend",
         "stepper",
         "task",
     )
@@ -163,6 +166,8 @@ class LoopWorker(TaskSeat):
         self._told: Reason | None = None
         self._told_of = 0  # the number of the actor whom that concerns: a reason goes from one to the next by links
         self.is_lent = False
+        self.may_lend = False
+        self.at_once = 0
         self._parking = _Parking(self)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
@@ -302,7 +307,7 @@ class LoopWorker(TaskSeat):
         send, run, seat, queue, free = stepper.send, context.run, home.seat, home.queue, home.free
         watchers = home.system.pool.idle_watchers
         has_token = True
-        at_once = 0
+        self.at_once = 0
         home.suspended.add(self)
         if context is home.spare:
             home.return_context(ref, is_used=True)
@@ -324,11 +329,11 @@ class LoopWorker(TaskSeat):
                         home.engage()
             if watchers and self.waiting:
                 home.notice_idle()
-            if at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
-                at_once += 1
+            if self.at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
+                self.at_once += 1
                 out._asyncio_future_blocking = False  # noqa: SLF001 - as above
             else:
-                at_once = 0
+                self.at_once = 0
                 try:
                     value = yield out
                 except GeneratorExit:
@@ -336,7 +341,7 @@ class LoopWorker(TaskSeat):
                     raise
                 except BaseException as error:
                     step, value = stepper.throw, error
-            has_token = self.is_lent or _take(free)
+            has_token = self.may_lend = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
             home.steps += 1
             if home.watch.is_asleep:
@@ -351,9 +356,21 @@ class LoopWorker(TaskSeat):
             seat.worker = None
             step = value = None
         self._told = None
+        self.may_lend = False
         self.since = 0.0
         home.suspended.discard(self)
         return has_token
+
+    def lend(self) -> None:
+        """Have what it has just sent handled in the middle of its step: mostly the answer is there afterwards."""
+        home = self.home
+        if self.at_once < home.turns_at_once:
+            self.at_once += 1
+            self.may_lend = False
+            home.lend(self)
+            home.steps += 1
+            home.seat.worker = self
+            self.may_lend = True
 
     def know(self, order: Reason | None) -> None:
         """Its handler acts on this order already, and is not to be cancelled for it."""
