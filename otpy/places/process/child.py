@@ -33,6 +33,7 @@ from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
 from otpy.places.process.inner import MainHome
+from otpy.places.process.limits import confine, relax
 from otpy.places.process.line import Line, Say
 from otpy.places.process.loop_inner import LoopMain
 from otpy.places.process.refs import FarRef, Refs
@@ -174,6 +175,11 @@ class Inside:
         logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
 
     def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
+        try:
+            confine(terms["limits"])
+        except (OSError, ValueError) as failure:
+            self.line.say(Say.BORN, 2, Crashed.of(failure))
+            os._exit(0)
         system = self.system
         ident = system.name.rpartition("/")[2]
         is_async = cls.otpy_async is not None
@@ -233,6 +239,7 @@ class _RootEnd(Monitor):
         self._inside = inside
 
     def fire(self, reason: Reason) -> None:
+        relax()
         self._inside.line.say(Say.ENDED, reason)
 
 

@@ -25,6 +25,7 @@ from otpy.places.process.spares import Spares
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -106,7 +107,7 @@ class Ports:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
-        silence: float | None,
+        options: Options,
     ) -> Child:
         """A process for a port: a spare one that has imported the module already, or a new one; see `Child.bind`.
 
@@ -119,7 +120,7 @@ class Ports:
             if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
             child = self.spares.take(home[0]) or self._fork(home)
-            child.bind(ref, on_born, on_end, silence)  # with the lock held: it may end at any moment
+            child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
             self._output.name(child.output, child.path)
         return child
 

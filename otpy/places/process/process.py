@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
+from otpy.core.spec import DEFAULT
 from otpy.errors import MailboxFullError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.far import nobody, receive
 from otpy.places.process.lead import Lead
+from otpy.places.process.limits import MemoryWatch, cpu_blame
 from otpy.places.process.line import Line, Say
 from otpy.places.process.refs import Refs
 from otpy.places.process.ties import forget_names, hear_tie
@@ -24,6 +26,7 @@ from otpy.runtime.ref import Ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
     from otpy.places.process.ports import Ports
     from otpy.places.process.pulse import Pulse
 
@@ -81,7 +84,7 @@ class Child:
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False
-        self._silence: float | None = None
+        self._options: Options = DEFAULT
         self.pulse: Pulse | None = None
 
     def bind(
@@ -89,10 +92,10 @@ class Child:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
-        silence: float | None,
+        options: Options,
     ) -> None:
-        """Belong to a port; in its turn. It is killed after `silence` seconds without a sign of life; None: never."""
-        self._silence = silence
+        """Belong to a port; in its turn. `options` say how much silence and memory it may have."""
+        self._options = options
         self.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
@@ -236,7 +239,9 @@ class Child:
             case [Say.PONG] if self.pulse is not None:
                 self.pulse.answered()
             case [Say.BORN, 0, None] if self.pulse is None:
-                self.pulse = self.ports.heartbeats.begin(self, self._silence)
+                self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
+                if self._options.max_memory_bytes is not None:
+                    MemoryWatch(self, self._options.max_memory_bytes)
                 poke(self.ref, lambda own: self._on_born(own, 0, None))
                 self.ports.add_spare(self.home)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
@@ -316,7 +321,8 @@ class Child:
             return Killed()
         if code >= 0:
             return Exited(code)
-        return Signalled(-code, self.ports.blame() if -code == signal.SIGKILL else "")
+        blame = self.ports.blame() if -code == signal.SIGKILL else cpu_blame(code, self._options)
+        return Signalled(-code, blame)
 
     def read_rest(self) -> None:
         """Hear its last words."""
