@@ -230,6 +230,7 @@ class LoopWorker(TaskSeat):
         send = self.stepper.send
         left = home.turns_at_once
         while True:
+            # It has the token, its own or its lender's: it gives turns, one actor after the other.
             has_token, is_spoilt = True, False
             while queue:
                 ref = queue.popleft()
@@ -273,6 +274,7 @@ class LoopWorker(TaskSeat):
                     except BaseException:  # cancelled by who cancels all tasks of a loop, or the loop is closed
                         home.put_back()
                         raise
+            # There is nothing left to run, or others are to run first: it gives the token back.
             if self.is_lent:
                 has_token = False  # it is the lender's, who puts it back
             if self._is_spoilt():
@@ -285,6 +287,7 @@ class LoopWorker(TaskSeat):
                 if queue and _take(free):
                     continue
                 home.notice_idle()
+            # It rests until somebody wakes it, or lends it a step.
             if not home.keep(self):
                 return
             if self._parking.done():
@@ -319,6 +322,7 @@ class LoopWorker(TaskSeat):
                 self.since = home.system.clock.now()
             if ref.alert:  # published, then looked: who has an order for it notes it, then looks for who waits
                 self._heed()
+            # Its handler waits: whoever else has something to do may run.
             step, value = send, None
             if has_token:
                 if queue:
@@ -341,6 +345,7 @@ class LoopWorker(TaskSeat):
                     raise
                 except BaseException as error:
                     step, value = stepper.throw, error
+            # What it waited for has come, or an order to die: the handler goes on.
             has_token = self.may_lend = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
             home.steps += 1
