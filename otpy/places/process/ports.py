@@ -121,7 +121,6 @@ class Ports:
                 raise SystemStoppedError("the system has stopped and starts no process")
             child = self.spares.take(home[0]) or self._fork(home)
             child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
-            self._output.name(child.output, child.path)
         return child
 
     def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
@@ -150,7 +149,8 @@ class Ports:
         except BaseException:
             self._children.pop(child.number, None)
             child.discard()
-            self._output.end(child.output)
+            if child.output is not None:
+                self._output.end(child.output)
             raise
         return child
 
@@ -178,7 +178,8 @@ class Ports:
             self.spares.drop(child)
             self._children.pop(child.number, None)
         child.has_ended(status)
-        self._output.end(child.output)
+        if child.output is not None:
+            self._output.end(child.output)
         self._system.pool.notice_idle()
 
     def _lose_helper(self) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.output import Pipe
     from otpy.places.process.ports import Ports
     from otpy.places.process.pulse import Pulse
 
@@ -65,7 +66,7 @@ class Child:
         self.refs = Refs(self.line, may_import=False)
         self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
-        self.output = -1
+        self.output: Pipe | None = None
         self.told: Reason | None = None
         self.report: dict[str, object] | None = None
         """What it has told of its crash."""
@@ -97,6 +98,8 @@ class Child:
         """Belong to a port; in its turn. `options` say how much silence and memory it may have."""
         self._options = options
         self.path = ref.path
+        if self.output is not None:
+            self.output.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
         self.ref = self.refs.root = ref
