@@ -482,6 +482,8 @@ def test_the_callers_of_all_in_flight_hear_of_a_kill_at_once(system: otpy.System
     for future in futures:
         with pytest.raises(CallExitError):
             future.get(timeout=5.0)
+    (record,) = system.exits(ref.path)
+    assert (record.message, len(record.waiting)) == ("call request", 2)
     gate.open()
 
 
