@@ -97,8 +97,8 @@ class Line:
         self.numbers = itertools.count(1)
         self.is_parent = on_full is not None
         self.on_wait: Callable[[], object] = _nothing
-        self.lead: Callable[[Waiter, int], bool] | None = None
-        """Called by who has sent a request; True when the answer has come by then. Only the parent's end has it."""
+        self.lead: Callable[[Waiter, int], bool | None] | None = None
+        """Called by who has sent a request; returns as `FarBox.append`. The parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
         self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send

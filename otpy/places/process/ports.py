@@ -121,6 +121,7 @@ class Ports:
                 raise SystemStoppedError("the system has stopped and starts no process")
             child = self.spares.take(home[0]) or self._fork(home)
             child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
+            self.add_spare(home)  # now: it is made while this one runs its `init`, and starts in a row overlap
         return child
 
     def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
