@@ -88,6 +88,7 @@ def test_a_call_without_time_fails_unless_the_reply_is_there(stage: Stage, one: 
 
 
 @pytest.mark.otp_case(229)
+@pytest.mark.report("A47", "fizzAI/fauxtp")
 def test_an_error_in_a_call_ends_the_server_and_reaches_the_caller(stage: Stage, one: Place, other: Place) -> None:
     how = one_of([deeds.ask, deeds.ask_raw, deeds.ask], one, other)
     caller, server = stage.start(one), stage.start(other)

@@ -79,6 +79,7 @@ def test_an_error_in_terminate_is_the_reason(stage: Stage, place: Place) -> None
 
 
 @pytest.mark.otp_case(70)
+@pytest.mark.report("B53", "jodal/pykka#46")
 @pytest.mark.parametrize("reason", [otpy.Normal(), BOOM], ids=str)
 def test_a_stop_waits_behind_what_was_sent_before(stage: Stage, place: Place, reason: otpy.Reason) -> None:
     notes = stage.notes()
