@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
 from otpy.places.loop import LoopHome
-from otpy.places.loop_worker import LoopSeat
+from otpy.places.loop_seat import LoopSeat
 from otpy.runtime.death import LAST_BREATH, finish
 from otpy.runtime.seat import here, sit
 from otpy.runtime.station import forget_station
