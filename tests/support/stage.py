@@ -47,8 +47,6 @@ class Place:
     """What a killed one used is closed."""
     knows_late: bool = True
     """Who answers a caller that no longer waits is told so."""
-    sees_circles: bool = True
-    """A call that could never be answered, as it closes a circle, is refused."""
     starts: tuple[str, ...] = ("pool", "thread", "loop", "process")
     """Where those run that it starts itself."""
     where: Any = None
@@ -63,7 +61,7 @@ PLACES = [
     Place("thread", kill_leaves_zombie=True),
     Place("loop", AsyncPlayer),
     # Its own children could run in processes of theirs, but that takes a helper of its own each time, and seconds.
-    Place("process", kill_closes=False, knows_late=False, sees_circles=False, starts=("pool", "thread", "loop")),
+    Place("process", kill_closes=False, knows_late=False, starts=("pool", "thread", "loop")),
 ]
 KINDS = [*PLACES, replace(PLACES[3], name="async-process", cls=AsyncPlayer, where="process")]
 """Those, and what one of them has two kinds of."""

@@ -29,6 +29,7 @@ from otpy.errors import IgnoredError, StartError, UncarriableError
 from otpy.places.process.answers import answer
 from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
 from otpy.places.process.bounded import InnerBox
+from otpy.places.process.circles import drop_call
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
@@ -146,6 +147,8 @@ class Inside:
                 self.line.say(Say.PONG)
             case [Say.GONE, number, Reason() as reason]:
                 self.refs.gone(number, reason)
+            case [Say.DROP, number]:
+                drop_call(self.line, number)
             case [Say.LOOK, number, what, args]:
                 answer(self.line, self.system, number, what, args)
             case [Say.PRELOAD, module, facts]:

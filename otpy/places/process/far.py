@@ -136,6 +136,11 @@ class FarBox(deque["Message"]):
             self._ref.system.pool.hurt.append(self._ref)
             raise
 
+    @property
+    def line(self) -> Line | None:
+        """The pipe, once it is there."""
+        return self._line
+
     def post(self, message: Message) -> None:
         """Send a message, whatever holds others back."""
         if self._line is not None:
@@ -276,14 +281,18 @@ class FarCaller(Caller):
         self.deferred = False
         self._line = line
         self._number = number
+        line.asked[number] = self
 
     def fail(self, reason: Reason) -> None:
         """The actor has ended; if that ends the process, its port tells them all."""
         if self._line.is_parent:
             super().fail(reason)
+        else:
+            self._line.asked.pop(self._number, None)
 
     def wake(self) -> None:
         """Send the reply, or the error in its place."""
+        self._line.asked.pop(self._number, None)
         error = self.error
         if error is None:
             try:

@@ -52,6 +52,7 @@ class Say:
     PING = 20
     PONG = 21
     LOOK = 22
+    DROP = 23
     LINK = 30
     UNLINK = 31
     UNLINKED = 32
@@ -94,6 +95,8 @@ class Line:
         self.socket = sock
         self.encoder = encoder
         self.waiting: dict[int, Waiter] = {}  # who waits for which answer
+        self.asked: dict[int, Any] = {}  # Any: a FarCaller; the other side's calls that are not answered
+        self.owner: Any = None  # Any: in the parent the Child at the other end
         self.numbers = itertools.count(1)
         self.is_parent = on_full is not None
         self.on_wait: Callable[[], object] = _nothing

@@ -58,7 +58,7 @@ class Port(Actor):
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, surroundings)
-        ref.system.beyonds[ref] = View(child)
+        ref.system.beyonds[ref] = child.view = View(child)
         terms = _terms(box.options) | {"redact": _carried(child, ref.system.redact)}
         child.line.say(Say.START, self.inside, list(args), kwargs, terms)
         box.open(child.line)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoConnection, Reason
 from otpy.errors import SystemStoppedError
+from otpy.places.process.circles import Circles
 from otpy.places.process.helm import Helm
 from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
@@ -53,6 +54,7 @@ class Ports:
         self.spares = Spares()
         self.listener = Listener(self._is_over, self._end)
         self.heartbeats = Heartbeats(self.listener)
+        self.circles = Circles(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
         self._lock = threading.RLock()

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from otpy.places.process.output import Pipe
     from otpy.places.process.ports import Ports
     from otpy.places.process.pulse import Pulse
+    from otpy.places.process.view import View
 
 __all__ = ["Child"]
 
+_CALLS = (Say.CALL, Say.CALL_WORDS, Say.ASK)
 GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
@@ -63,6 +65,8 @@ class Child:
         self.far, own = socket.socketpair()
         self.path = "a spare process"
         self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.line.owner = self
+        self.view: View | None = None
         self.refs = Refs(self.line, may_import=False)
         self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
@@ -277,6 +281,8 @@ class Child:
         if target is None:
             nobody(self.line, frame)
             return
+        if frame[0] in _CALLS:
+            self.ports.circles.note(self)
         with suppress(MailboxFullError):
             if not receive(self.line, target, frame, self._sender):
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")

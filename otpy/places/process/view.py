@@ -76,6 +76,13 @@ class View:
         answer = self._ask("busy", path).wait(LOOK_TIME)
         return self._silence(LOOK_TIME) if answer is LATE else str(self._read(StateRecord, answer).problem)
 
+    def leads(self, number: int) -> tuple[int, bool, list[str]] | None:
+        """To which call out of the process the answer to one into it leads; see `circles.leads_to`."""
+        match self._ask("leads", number).wait(LOOK_TIME):
+            case [int(out), bool(is_queued), [*paths]] if all(type(path) is str for path in paths):
+                return out, is_queued, [str(path) for path in paths]
+        return None
+
     def carry_out(self, verb: str, path: str, timeout: float | None, *args: object) -> None:
         """As `Beyond.carry_out`."""
         answer = self._ask(verb, path, *args).wait(None if timeout is None else timeout + LOOK_TIME)
