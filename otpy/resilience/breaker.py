@@ -30,7 +30,7 @@ from otpy.runtime.timers import MonotonicClock
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
-    from typing import Literal, Self
+    from typing import Literal, NoReturn, Self
 
     from otpy.resilience.rules import RuleWords
     from otpy.resilience.snapshot import Outcome, State
@@ -195,6 +195,10 @@ class Breaker:
     async def areset(self) -> None:
         """As `reset`, awaited."""
         await self._kept("reset").acall(BreakerServer.reset)
+
+    def __reduce__(self) -> NoReturn:
+        text = f"breaker {self.name!r} stays in its process: make it in the module that uses it"
+        raise TypeError(text)
 
     def __repr__(self) -> str:
         return f"<Breaker {self.name} {self.state}>"

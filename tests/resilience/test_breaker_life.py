@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 
 import pytest
 
@@ -13,7 +14,7 @@ from otpy.events import BreakerChanged
 from otpy.resilience import Breaker, BreakerOpenError
 from otpy.testing import Gate, Recorder, VirtualSystem
 from support.forks import in_a_child
-from support.services import Crowd, Service, changes, kept, outcome, trip
+from support.services import Crowd, FarCaller, Service, changes, kept, outcome, trip
 
 
 @pytest.fixture
@@ -316,3 +317,17 @@ def test_in_a_forked_process_nobody_keeps_it(virtual_system: VirtualSystem, serv
 
     assert code == 0
     assert breaker.state == state
+
+
+def test_an_actor_in_a_process_has_one_of_its_own(otpy_system: otpy.System) -> None:
+    unkept = otpy_system.start(otpy.child(FarCaller, keeps=False).opts(id="unkept"))
+    keeping = otpy_system.start(otpy.child(FarCaller, keeps=True).opts(id="keeping"))
+
+    assert [unkept.call(FarCaller.ask) for _ in range(2)] == [("ConnectionError", "unkept")] * 2
+    assert keeping.call(FarCaller.ask) == ("ConnectionError", "closed")
+    assert keeping.call(FarCaller.ask) == ("BreakerOpenError", "open")
+
+
+def test_it_is_not_carried_to_another_process() -> None:
+    with pytest.raises(TypeError, match="breaker 'payments' stays in its process: make it in the module that uses it"):
+        pickle.dumps(Breaker("payments"))
