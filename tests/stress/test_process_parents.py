@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 LONG = [pytest.mark.stress, pytest.mark.timeout(600)]
-TIMES = [pytest.param(1, id="small"), pytest.param(30, id="large", marks=LONG)]
+TIMES = [pytest.param(1, id="small"), pytest.param(10, id="large", marks=LONG)]
 SOON = 1.0
 """Seconds after which nothing may be left: in half of the rounds at least, as the machine may be busy with others."""
 
