@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks import loop_side, prices, processes
+from benchmarks import loop_side, places, prices, processes
 from benchmarks.measure import (
     collector_pauses,
     elapsed,
@@ -276,5 +276,6 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "price_inspector": prices.price_inspector,
     "price_events": prices.price_events,
     **processes.OTPY,
+    **places.OTPY,
     **loop_side.MEASURES,
 }

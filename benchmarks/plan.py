@@ -372,7 +372,7 @@ def processes() -> list[Experiment]:
     parallel = Row(
         name="parallel",
         unit="times",
-        what="work in pure Python on two process children ÷ on one",
+        what="work in pure Python on two process children ÷ on one; floor: the same on two forkserver processes",
         aims=(Aim(factor=1.8),),
     )
     sizes: dict[str, int | float] = {"starts": 30}
@@ -383,17 +383,50 @@ def processes() -> list[Experiment]:
         Experiment(name="process_call", rows=(call,), sides=(OTPY, FLOOR)),
         Experiment(name="process_cast", rows=(cast,), sides=(OTPY, FLOOR)),
         Experiment(
-            name="process_kill", rows=(kill,), sides=(OTPY,), rounds=(2, 1), full={"kills": 100}, quick={"kills": 30}
+            name="process_kill", rows=(kill,), sides=(OTPY,), rounds=(2, 1), full={"kills": 100}, quick={"kills": 10}
         ),
         Experiment(
             name="parallel",
             rows=(parallel,),
-            sides=(OTPY,),
+            sides=(OTPY, FLOOR),
             rounds=(3, 1),
-            full={"rounds": 20_000_000},
-            quick={"rounds": 5_000_000},
+            full={"rounds": 20_000_000, "tries": 3},
+            quick={"rounds": 2_000_000, "tries": 3},
         ),
     ]
 
 
-PLAN = [*messages(), *starts(), *crowd(), *waiting(), *loops(), million(), *prices(), *processes()]
+def places() -> list[Experiment]:
+    """What an actor costs in each place, for the table that helps to choose one."""
+    sizes: dict[str, dict[str, int | float]] = {
+        "pool": {"crowd": 10_000, "lives": 300, "calls": 5_000, "casts": 50_000},
+        "thread": {"crowd": 300, "lives": 100, "calls": 3_000, "casts": 30_000},
+        "loop": {"crowd": 10_000, "lives": 300, "calls": 3_000, "casts": 30_000},
+        "process": {"crowd": 10, "lives": 20, "calls": 3_000, "casts": 30_000},
+    }
+    return [
+        Experiment(
+            name=f"place_{place}",
+            rows=tuple(
+                Row(name=f"{place}_{name}", unit=unit, what=f"place {place}: {what}", better="less")
+                for name, unit, what in PLACE_ROWS
+            ),
+            sides=(OTPY,),
+            fresh=True,
+            rounds=(3, 1),
+            full=full,
+            quick={"crowd": 3 if place == "process" else 100, "lives": 3, "calls": 300, "casts": 3_000},
+        )
+        for place, full in sizes.items()
+    ]
+
+
+PLACE_ROWS = (
+    ("start_us", "µs", "start of one child of a supervisor, median"),
+    ("call_us", "µs", "one of many calls from an outside thread"),
+    ("cast_us", "µs", "one of many casts, until the last is handled"),
+    ("kib", "KiB", "memory of an idle actor that has answered once; of a process what no other shares"),
+    ("kill_us", "µs", "kill of an actor to its Down message, median"),
+)
+
+PLAN = [*messages(), *starts(), *crowd(), *waiting(), *loops(), million(), *prices(), *processes(), *places()]

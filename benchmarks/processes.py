@@ -1,59 +1,32 @@
 """Process children: what a start, a call, a cast and a kill cost, and whether two of them compute at once.
 
-The floor is `multiprocessing` by itself: a forkserver process with a pipe, an echo over `Pipe`, and a `Queue`.
-Both sides run the same code in their children, imported by its name.
+The floor is `multiprocessing` by itself: a forkserver process with a pipe, an echo over `Pipe`, a `Queue`, and two
+processes that compute. Its server has loaded beforehand what its processes run, and otpy's helper has loaded otpy.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks.measure import percentile, rate
+from benchmarks import bare
+from benchmarks.far import Far
+from benchmarks.measure import elapsed, median, percentile, rate
 from benchmarks.model import Figures
 from benchmarks.otpy_tree import PATIENCE, bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
 
     from benchmarks.model import Job
     from benchmarks.otpy_tree import Bench
 
 
-def crunch(rounds: int) -> int:
-    """Keep one core busy in pure Python."""
-    total = 0
-    for number in range(rounds):
-        total += number & 7
-    return total
-
-
 REST = 0.2
 """Seconds in which the helper has a spare process ready."""
-
-
-class Far(otpy.GenServer):
-    """A process child."""
-
-    place = "process"
-
-    def init(self) -> None:
-        self.seen = 0
-
-    @otpy.call
-    def echo(self, value: int) -> int:
-        return value
-
-    @otpy.cast
-    def hit(self, number: int) -> None:
-        self.seen += 1
-
-    def handle_call(self, request: Any, caller: otpy.Caller) -> int:
-        return crunch(request)
 
 
 @contextmanager
@@ -65,15 +38,18 @@ def warm_bench() -> Iterator[Bench]:
 
 
 def starts(count: int, rest: float) -> list[float]:
-    """Seconds of each start, made by an outside thread; after `rest` seconds a spare process is ready."""
+    """Seconds of each start, made by an outside thread; after `rest` seconds a spare process is ready.
+
+    Nothing is stopped in between, for meanwhile the next process would be made.
+    """
     took = []
     with warm_bench() as b:
+        b.one(Far)
         for _ in range(count):
             time.sleep(rest)
             began = time.perf_counter()
-            ref = b.one(Far)
+            b.one(Far)
             took.append(time.perf_counter() - began)
-            ref.stop()
     return took
 
 
@@ -135,33 +111,25 @@ def kill(job: Job) -> Figures:
 
 
 def parallel(job: Job) -> Figures:
-    """Work on two children at once ÷ on one, both of them warm."""
-    rounds = job.size("rounds")
     with warm_bench() as b:
         refs = [b.one(Far), b.one(Far)]
+        time.sleep(REST)
 
-        def work(targets: list[Any]) -> float:
-            began = time.perf_counter()
-            for future in [ref.ask(rounds, block=False) for ref in targets]:
+        def work(count: int, rounds: int) -> None:
+            for future in [ref.ask(rounds, block=False) for ref in refs[:count]]:
                 future.get(timeout=PATIENCE)
-            return len(targets) / (time.perf_counter() - began)
 
-        one = work(refs[:1])
-        return Figures(values={"parallel": work(refs) / one})
+        return twice(job, work)
 
 
-def _echo(pipe: Connection) -> None:
-    pipe.send(None)
-    with suppress(EOFError):
-        while True:
-            pipe.send(pipe.recv())
-
-
-def _drain(queue: Any, pipe: Connection) -> None:
-    pipe.send(None)
-    while True:
-        if queue.get() is None:
-            pipe.send(None)
+def twice(job: Job, work: Callable[[int, int], None]) -> Figures:
+    """Work on two processes at once ÷ on one, the middle one of some tries; both of them are warm."""
+    rounds, ratios = job.size("rounds"), []
+    work(2, rounds // 20)
+    for _ in range(job.size("tries")):
+        one, two = elapsed(lambda: work(1, rounds)), elapsed(lambda: work(2, rounds))
+        ratios.append(2 * one / two)
+    return Figures(values={"parallel": median(ratios)})
 
 
 class _Bare:
@@ -169,6 +137,7 @@ class _Bare:
 
     def __init__(self, target: Callable[..., None], *args: Any) -> None:
         context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["benchmarks.worker"])
         self.pipe, far = context.Pipe()
         self.process = context.Process(target=target, args=(*args, far), daemon=True)
         self.process.start()
@@ -181,23 +150,24 @@ class _Bare:
 
 
 def bare_start(job: Job) -> Figures:
-    took = []
-    for number in range(job.size("starts") + 1):  # the first one starts the server
+    took, made = [], [_Bare(bare.echo)]  # the first one starts the server
+    made[0].pipe.recv()
+    for _ in range(job.size("starts")):
         began = time.perf_counter()
-        bare = _Bare(_echo)
-        bare.pipe.recv()
-        if number:
-            took.append(time.perf_counter() - began)
-        bare.close()
+        made.append(_Bare(bare.echo))
+        made[-1].pipe.recv()
+        took.append(time.perf_counter() - began)
+    for one in made:
+        one.close()
     return Figures(values={f"{job.experiment}_ms": percentile(took, 50) * 1_000})
 
 
 def bare_call(job: Job) -> Figures:
-    bare = _Bare(_echo)
-    bare.pipe.recv()
+    far = _Bare(bare.echo)
+    far.pipe.recv()
 
     def batch(count: int) -> float:
-        send, recv = bare.pipe.send, bare.pipe.recv
+        send, recv = far.pipe.send, far.pipe.recv
         began = time.perf_counter()
         for number in range(count):
             send(number)
@@ -207,26 +177,44 @@ def bare_call(job: Job) -> Figures:
     try:
         return rate(job, batch)
     finally:
-        bare.close()
+        far.close()
 
 
 def bare_cast(job: Job) -> Figures:
     queue: Any = multiprocessing.get_context("forkserver").Queue()
-    bare = _Bare(_drain, queue)
-    bare.pipe.recv()
+    far = _Bare(bare.drain, queue)
+    far.pipe.recv()
 
     def batch(count: int) -> float:
         began = time.perf_counter()
         for number in range(count):
             queue.put(number)
         queue.put(None)
-        bare.pipe.recv()
+        far.pipe.recv()
         return time.perf_counter() - began
 
     try:
         return rate(job, batch)
     finally:
-        bare.close()
+        far.close()
+
+
+def bare_parallel(job: Job) -> Figures:
+    fars = [_Bare(bare.work), _Bare(bare.work)]
+    for far in fars:
+        far.pipe.recv()
+
+    def work(count: int, rounds: int) -> None:
+        for far in fars[:count]:
+            far.pipe.send(rounds)
+        for far in fars[:count]:
+            far.pipe.recv()
+
+    try:
+        return twice(job, work)
+    finally:
+        for far in fars:
+            far.close()
 
 
 OTPY = {
@@ -237,4 +225,4 @@ OTPY = {
     "process_kill": kill,
     "parallel": parallel,
 }
-FLOOR = {"process_start": bare_start, "process_call": bare_call, "process_cast": bare_cast}
+FLOOR = {"process_start": bare_start, "process_call": bare_call, "process_cast": bare_cast, "parallel": bare_parallel}

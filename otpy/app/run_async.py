@@ -134,6 +134,8 @@ class _Unfinished:
 
     def stop(self) -> None:
         """Say so, and stop what can be stopped."""
+        if self._system.forked:
+            return  # it is the parent's
         log.error("%s: its `async with otpy.run_async(…)` block was never left", self._system.name)
         if not self._home.loop.is_running():
             self._home.lose()

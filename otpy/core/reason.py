@@ -209,12 +209,12 @@ class Signalled(Reason):
     number: int
     """Which, as `signal.SIGSEGV`."""
     by: str = field(default="", compare=False)
-    """Who has sent it, where that is known. Makes no difference to `==`."""
+    """Who has sent it, or why, where that is known. Makes no difference to `==`."""
 
     def __str__(self) -> str:
         if self.number == signal.SIGKILL:
             return f"its process was killed by SIGKILL: by {self.by or _WHO_KILLS}"
-        return f"its process was killed by {_signal_in_words(self.number)}"
+        return f"its process was killed by {_signal_in_words(self.number)}" + (f": {self.by}" if self.by else "")
 
 
 @dataclass(frozen=True, slots=True)

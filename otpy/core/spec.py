@@ -98,6 +98,9 @@ class OptionWords(TypedDict, total=False):
     limit: Limit | None
     on_stuck: OnStuck | None
     silence: float | None
+    max_memory_bytes: int | None
+    max_cpu: float | None
+    nice: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +131,12 @@ class Options:
     """`process`: when it was killed and its code still runs, it is started in a process from then on; None: never."""
     silence: float | None = None
     """Seconds without a sign of life after which its process is killed; None means that it is only reported."""
+    max_memory_bytes: int | None = None
+    """What its process may hold in memory; None means no limit."""
+    max_cpu: float | None = None
+    """Seconds of CPU time that its process may use, in whole seconds rounded up; None means no limit."""
+    nice: int | None = None
+    """How far its process stands back behind others, from 1 to 19; None means as its parent does."""
 
     def where(self, own: str) -> str:
         """Where it runs, as text; `own` is the place of its class."""

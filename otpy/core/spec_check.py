@@ -29,6 +29,11 @@ _CHOICES: Final = {
     "on_stuck": (*get_args(OnStuck), None),
 }
 
+LEAST_MEMORY: Final = 64 * 1024 * 1024
+"""Bytes that a child with otpy's own modules holds, twice over."""
+MOST_CPU: Final = 2.0**31
+NICEST: Final = 19
+
 
 def check_specs(
     path: str, specs: object, *, auto_shutdown: AutoShutdown = "never", taken: Iterable[str] = ()
@@ -89,6 +94,7 @@ def _check_options(where: str, options: Options, auto_shutdown: AutoShutdown) ->
     _check_loop(where, options)
     _check_times(where, options)
     _check_queue(where, options)
+    _check_limits(where, options)
     _check_gentle(where, options)
     if not isinstance(options.significant, bool):
         raise SpecError(where, f"significant={safe_repr(options.significant)}: True or False")
@@ -124,6 +130,17 @@ def _check_queue(where: str, options: Options) -> None:
         raise SpecError(
             where, f"overflow={safe_repr(options.overflow)} without max_queue: without limit it never overflows"
         )
+
+
+def _check_limits(where: str, options: Options) -> None:
+    memory, cpu, nice = options.max_memory_bytes, options.max_cpu, options.nice
+    if memory is not None and not (type(memory) is int and memory >= LEAST_MEMORY):
+        least = f"a whole number of bytes >= {LEAST_MEMORY} (a Python process needs that much), or None for no limit"
+        raise SpecError(where, f"max_memory_bytes={safe_repr(memory)}: {least}")
+    if cpu is not None and not (is_number(cpu) and 0 < cpu < MOST_CPU):
+        raise SpecError(where, f"max_cpu={safe_repr(cpu)}: seconds > 0, or None for no limit")
+    if nice is not None and not (type(nice) is int and 1 <= nice <= NICEST):
+        raise SpecError(where, f"nice={safe_repr(nice)}: a whole number from 1 to {NICEST}, or None")
 
 
 def _check_gentle(where: str, options: Options) -> None:

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
 from otpy.places.loop import LoopHome
-from otpy.places.loop_worker import LoopSeat
+from otpy.places.loop_seat import LoopSeat
 from otpy.runtime.death import LAST_BREATH, finish
 from otpy.runtime.seat import here, sit
 from otpy.runtime.station import forget_station
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from contextvars import Context
-
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -92,10 +89,6 @@ class BorrowedHome(LoopHome):
         """The one that runs."""
         return asyncio.get_running_loop()
 
-    def make_task(self, work: Coroutine[Any, Any, None], *, name: str, context: Context) -> asyncio.Task[None]:
-        """Not by the loop's `create_task`: it may have a factory of the user's, whose tasks begin at once."""
-        return asyncio.Task(work, loop=self.loop, name=name, context=context)
-
     def is_over(self) -> bool:
         """Whether its loop was closed, or is known to have stopped for good."""
         return self._is_lost or super().is_over()
@@ -125,10 +118,10 @@ class BorrowedHome(LoopHome):
 
     def drop_dead(self) -> None:
         """End all that would go on, or begin, on the loop that is gone."""
-        for worker in list(self.suspended):
-            self.suspended.discard(worker)
-            if worker.ref is not None:
-                _end(worker.ref)
+        refs = {worker.ref for worker in self.suspended.copy() if worker.ref is not None}  # of some there are several
+        self.suspended.clear()
+        for ref in refs:
+            _end(ref)
         while self.queue:
             try:
                 ref = self.queue.popleft()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Stop
 from otpy.errors import ActorExit
-from otpy.places.loop_worker import TaskSeat, suspended_frames
+from otpy.places.loop_seat import TaskSeat, suspended_frames
 from otpy.runtime.async_turn import async_settle, attend, crash, serve, stop
 from otpy.runtime.crew import Crew, Node
 from otpy.runtime.mailbox import poke, rest_again

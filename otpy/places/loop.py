@@ -12,8 +12,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from otpy.places.crew import LoopCrew
+from otpy.places.loop_seat import OWNER, LoopSeat, TaskSeat
 from otpy.places.loop_watch import LoopWatch
-from otpy.places.loop_worker import OWNER, LoopSeat, LoopWorker, TaskSeat
+from otpy.places.loop_worker import LoopWorker
 from otpy.runtime.async_death import async_obey
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH

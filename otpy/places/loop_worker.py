@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextvars import Context, ContextVar
-from types import CoroutineType, coroutine
+from contextvars import Context
+from types import coroutine
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
-from otpy.places.blocking import refuse_to_block
+from otpy.places.loop_seat import TaskSeat, suspended_frames
 from otpy.runtime.async_turn import DONE, turns
 from otpy.runtime.death import finish
 from otpy.runtime.mailbox import rest_again
-from otpy.runtime.seat import Seat
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
@@ -22,90 +21,10 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.places.loop import LoopHome
-    from otpy.runtime.crew import Node
-    from otpy.runtime.ref import Ref
 
-__all__ = ["OWNER", "LoopSeat", "LoopWorker", "TaskSeat", "suspended_frames"]
+__all__ = ["LoopWorker"]
 
 log = logging.getLogger("otpy")
-
-OWNER: ContextVar[Ref[Any] | None] = ContextVar("otpy_owner", default=None)
-"""Set in the context of each actor on a loop, which the tasks that its code starts inherit: whose they are."""
-
-
-class LoopSeat(Seat):
-    """The seat of a loop's thread, which must never wait.
-
-    Every way to wait takes the seat's lock before it sends anything; here that raises.
-    """
-
-    __slots__ = ("worker",)
-
-    def __init__(self, thread_name: str) -> None:
-        """Have no thread yet."""
-        self.worker: TaskSeat | None = None  # a slot, where others have a constant
-        super().__init__()
-        self.ident = 0
-        self.thread_name = thread_name
-
-    @property
-    def ref(self) -> Ref[Any] | None:
-        """Whose code runs: a handler's, or that of a task which a handler has started."""
-        worker = self.worker
-        return worker.ref if worker is not None else OWNER.get()
-
-    @ref.setter
-    def ref(self, value: object) -> None: ...
-
-    @property
-    def lock(self) -> Any:  # others store it
-        """There is nothing to wait at."""
-        self.may_block()
-
-    @lock.setter
-    def lock(self, value: object) -> None: ...
-
-    @property
-    def node(self) -> Ref[Any] | Node | None:
-        """As above; of an actor with several handlers which of them."""
-        worker = self.worker
-        return self.ref if worker is None else worker.node or worker.ref
-
-    def may_block(self) -> None:
-        """It may not."""
-        refuse_to_block(None if self.ref is None else self.ref.path)
-
-    def sleep(self, seconds: float) -> None:  # noqa: ARG002 - it never does
-        """Not here."""
-        self.may_block()
-
-    def asker(self) -> Seat:
-        """A seat that says whose task asks."""
-        owner = OWNER.get()
-        return self if owner is None else TaskSeat(owner, self)
-
-
-class TaskSeat(Seat):
-    """Stands for a task of an actor's: whose it is."""
-
-    __slots__ = ()
-
-    node: Any = None  # of the handlers that one actor has in flight: which of them
-    task: asyncio.Task[None]
-    home: LoopHome
-
-    def __init__(self, ref: Ref[Any] | None, seat: Seat) -> None:
-        self.ident = seat.ident
-        self.thread_name = seat.thread_name
-        self.pool = self.late = None
-        self.ref = ref
-        self.turns = 0
-        self.since = 0.0
-        self.seen_in = self.held = None
-        self.waiting = False
-
-    def note(self, now: float) -> None:
-        """Nothing to note for the watchdog: a worker says itself when a message begins."""
 
 
 class _Parking(asyncio.Future[None]):
@@ -141,9 +60,11 @@ class LoopWorker(TaskSeat):
         "_told",
         "_told_of",
         "_work",
+        "at_once",
         "home",
         "is_lent",
         "is_suspended",
+        "may_lend",
         "stepper",
         "task",
     )
@@ -163,6 +84,8 @@ class LoopWorker(TaskSeat):
         self._told: Reason | None = None
         self._told_of = 0  # the number of the actor whom that concerns: a reason goes from one to the next by links
         self.is_lent = False
+        self.may_lend = False
+        self.at_once = 0
         self._parking = _Parking(self)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
@@ -225,6 +148,7 @@ class LoopWorker(TaskSeat):
         send = self.stepper.send
         left = home.turns_at_once
         while True:
+            # It has the token, its own or its lender's: it gives turns, one actor after the other.
             has_token, is_spoilt = True, False
             while queue:
                 ref = queue.popleft()
@@ -268,6 +192,7 @@ class LoopWorker(TaskSeat):
                     except BaseException:  # cancelled by who cancels all tasks of a loop, or the loop is closed
                         home.put_back()
                         raise
+            # There is nothing left to run, or others are to run first: it gives the token back.
             if self.is_lent:
                 has_token = False  # it is the lender's, who puts it back
             if self._is_spoilt():
@@ -280,6 +205,7 @@ class LoopWorker(TaskSeat):
                 if queue and _take(free):
                     continue
                 home.notice_idle()
+            # It rests until somebody wakes it, or lends it a step.
             if not home.keep(self):
                 return
             if self._parking.done():
@@ -302,7 +228,7 @@ class LoopWorker(TaskSeat):
         send, run, seat, queue, free = stepper.send, context.run, home.seat, home.queue, home.free
         watchers = home.system.pool.idle_watchers
         has_token = True
-        at_once = 0
+        self.at_once = 0
         home.suspended.add(self)
         if context is home.spare:
             home.return_context(ref, is_used=True)
@@ -314,6 +240,7 @@ class LoopWorker(TaskSeat):
                 self.since = home.system.clock.now()
             if ref.alert:  # published, then looked: who has an order for it notes it, then looks for who waits
                 self._heed()
+            # Its handler waits: whoever else has something to do may run.
             step, value = send, None
             if has_token:
                 if queue:
@@ -324,11 +251,11 @@ class LoopWorker(TaskSeat):
                         home.engage()
             if watchers and self.waiting:
                 home.notice_idle()
-            if at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
-                at_once += 1
+            if self.at_once < home.turns_at_once and out is not None and out.done() and self._told is None:
+                self.at_once += 1
                 out._asyncio_future_blocking = False  # noqa: SLF001 - as above
             else:
-                at_once = 0
+                self.at_once = 0
                 try:
                     value = yield out
                 except GeneratorExit:
@@ -336,7 +263,8 @@ class LoopWorker(TaskSeat):
                     raise
                 except BaseException as error:
                     step, value = stepper.throw, error
-            has_token = self.is_lent or _take(free)
+            # What it waited for has come, or an order to die: the handler goes on.
+            has_token = self.may_lend = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
             home.steps += 1
             if home.watch.is_asleep:
@@ -351,9 +279,21 @@ class LoopWorker(TaskSeat):
             seat.worker = None
             step = value = None
         self._told = None
+        self.may_lend = False
         self.since = 0.0
         home.suspended.discard(self)
         return has_token
+
+    def lend(self) -> None:
+        """Have what it has just sent handled in the middle of its step: mostly the answer is there afterwards."""
+        home = self.home
+        if self.at_once < home.turns_at_once:
+            self.at_once += 1
+            self.may_lend = False
+            home.lend(self)
+            home.steps += 1
+            home.seat.worker = self
+            self.may_lend = True
 
     def know(self, order: Reason | None) -> None:
         """Its handler acts on this order already, and is not to be cancelled for it."""
@@ -397,16 +337,3 @@ def _stepper(batch: int) -> Any:
     stepper: Any = turns(batch)
     stepper.send(None)
     return stepper
-
-
-def suspended_frames(coro: Any) -> list[FrameType]:
-    """The frames from a coroutine or generator down to what it awaits."""
-    found = []
-    while coro is not None:
-        kind = "cr" if isinstance(coro, CoroutineType) else "ag" if hasattr(coro, "ag_frame") else "gi"
-        frame = getattr(coro, f"{kind}_frame", None)
-        if frame is None:
-            break
-        found.append(frame)
-        coro = getattr(coro, "gi_yieldfrom" if kind == "gi" else f"{kind}_await")
-    return found

@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections import deque
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 
@@ -29,9 +28,9 @@ from otpy.runtime.seat import here
 from otpy.runtime.timers import MonotonicClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import TracebackType
-    from typing import Literal, Self
+    from typing import Literal, NoReturn, Self
 
     from otpy.resilience.rules import RuleWords
     from otpy.resilience.snapshot import Outcome, State
@@ -197,6 +196,10 @@ class Breaker:
         """As `reset`, awaited."""
         await self._kept("reset").acall(BreakerServer.reset)
 
+    def __reduce__(self) -> NoReturn:
+        text = f"breaker {self.name!r} stays in its process: make it in the module that uses it"
+        raise TypeError(text)
+
     def __repr__(self) -> str:
         return f"<Breaker {self.name} {self.state}>"
 
@@ -221,10 +224,13 @@ class Breaker:
         """Put an outcome where the actor finds it."""
         if not ticket.counts:
             return
+        matters = outcome != OK or ticket.__class__ is Probe
+        if matters and _is_dead(here().ref):
+            return  # a killed actor whose code goes on: its end has been heard of, and says more
         reports = self._reports
         reports.append((ticket, self._now(), outcome))
         # Successes wait: none of them changes anything but what the next failure means.
-        if outcome != OK or ticket.__class__ is Probe or len(reports) >= BATCH:
+        if matters or len(reports) >= BATCH:
             self._tell()
 
     def is_failure(self, error: BaseException) -> bool:
@@ -243,6 +249,10 @@ class Breaker:
 
     def _ask(self, snapshot: Snapshot) -> Ticket:
         """The rest of `enter`, where not every call may pass."""
+        keeper = self._keeper
+        if keeper is not None and not keeper.is_alive():
+            self._abandon(keeper)
+            snapshot = self._snapshot
         if snapshot is UNKEPT:
             self._warn()
             return snapshot
@@ -265,19 +275,29 @@ class Breaker:
         """Have the actor look, unless it is about to.
 
         It clears the note, then looks; who comes with something has put it there, and then reads the note. So what is
-        put there while the note stands is seen. A note whose message was cut off, as by Ctrl-C, is too old soon.
+        put there while the note stands is seen. A note whose message was cut off, as by Ctrl-C, is soon too old.
         """
         keeper = self._keeper
         if keeper is None:
             return
-        if not keeper.is_alive():  # ended, or this is a forked process
-            self.release(keeper)
+        if not keeper.is_alive():
+            self._abandon(keeper)
             return
         now = self._now()
         told_at = self._told_at
         if told_at is None or now - told_at >= PATIENCE:
             self._told_at = now
-            keeper.cast(BreakerServer.look)
+            try:
+                keeper.cast(BreakerServer.look)
+            except BaseException:
+                self._told_at = None
+                raise
+
+    def _abandon(self, keeper: Ref[BreakerServer]) -> None:
+        """Its actor has ended and could not say so yet, or this is a forked process, where it does not run."""
+        if keeper.system.forked:
+            self._lock = threading.RLock()  # whoever held it is not here
+        self.release(keeper)
 
     def _warn(self) -> None:
         if not self._has_warned:
@@ -292,9 +312,8 @@ class Breaker:
 
     # What its actor does with it.
 
-    @contextmanager
-    def kept_by(self, keeper: Ref[BreakerServer]) -> Iterator[tuple[State, int]]:
-        """Be kept by an actor, until it ends; gives how it stood before, and the first number for its phases."""
+    def keep(self, keeper: Ref[BreakerServer]) -> tuple[State, int]:
+        """Be kept by an actor; gives how it stood before, and the first number for its phases."""
         with self._lock:
             holder = self._keeper
             if holder is not None and holder is not keeper and holder.is_alive():
@@ -303,10 +322,7 @@ class Breaker:
             self._told_at, self._checked_at = None, -PATIENCE
             self._reports.clear()
             self._has_warned = True
-        try:
-            yield self._snapshot.state, self._last_generation + 2
-        finally:
-            self.release(keeper)
+            return self._snapshot.state, self._last_generation + 2
 
     def release(self, keeper: Ref[BreakerServer]) -> None:
         """Be kept by nobody, if it still is by this one: what was forced stays, all else passes."""
@@ -338,6 +354,10 @@ class Breaker:
 def clock_of(system: System) -> Callable[[], float]:
     """What tells its time; the usual one without a step between, for it is asked at every call."""
     return time.monotonic if type(system.clock) is MonotonicClock else system.clock.now
+
+
+def _is_dead(ref: Ref[Any] | None) -> bool:
+    return ref is not None and ref.reason is not None
 
 
 def _take_out(breaker: Breaker, entries: Entry | None) -> tuple[Entry | None, Entry | None]:

@@ -122,7 +122,12 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
             worker.waiting = True
             if not caller.claim:
                 worker.waiting = False
-        await caller.future
+            elif worker.may_lend and worker.home.queue:
+                worker.lend()
+                if me is not None and me.alert:
+                    await asyncio.sleep(0)  # told to die meanwhile, it is cancelled here, as it is where it waits
+        if not caller.future.done():
+            await caller.future
     except BaseException:  # cancelled, mostly
         caller.claim.clear()
         if caller.deferred:

@@ -199,8 +199,8 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
         box = ref.mailbox
         if box is None:
             box = open_mailbox(ref)
-        answered = box.append(caller)  # type: ignore[func-returns-value]  # of a process child, when it has come already
-        if not answered:
+        answered = box.append(caller)  # type: ignore[func-returns-value]  # that of a process child: see `FarBox`
+        if answered is None:
             tok = ref.tok
             if tok:
                 try:
@@ -216,6 +216,7 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
                     raise
             elif ref.reason is not None:
                 bury(ref)
+        if not answered:
             if pool is not None:
                 pool.pass_on(seat, caller)
             elif me is not None:

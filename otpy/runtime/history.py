@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed, FailedChild, Killed, Normal, Reason, RestartLimit, Shutdown, is_alike
+from otpy.runtime.crew import in_hand
 from otpy.runtime.links import ExitSignal
 from otpy.runtime.message import head_of
 from otpy.runtime.notes import MAX_EXITS, Decided, Note, Ring, is_plain, peaceful
@@ -57,7 +58,7 @@ class History:
         """Note an exit that nobody ordered; called once its `reason` is set, before anybody hears of it."""
         note = Note(ref, reason, self._system.clock.now())
         current = ref.current
-        note.head = head_of(current)
+        note.head = head_of(in_hand(ref))
         if cause is None or cause is ref:
             cause = _sender(current, reason) or _alike(ref, reason)
         if may_be_waited_for(ref, current):

@@ -61,8 +61,10 @@ def check_process_options(path: str, cls: type[Actor], spec: ChildSpec) -> None:
     """Refuse options that have a meaning in a process alone, where it will never run in one. Raises SpecError."""
     options = spec.options
     is_process = (options.place or cls.place) == "process"
-    if options.silence is not None and not is_process and options.on_stuck is None:
-        raise SpecError(path, f"silence={options.silence!r} is for a child with place='process'; leave it out")
+    for word in ("silence", "max_memory_bytes", "max_cpu", "nice") if not is_process else ():
+        value = getattr(options, word)
+        if value is not None and options.on_stuck is None:
+            raise SpecError(path, f"{word}={value!r} is for a child with place='process'; leave it out")
     if options.on_stuck is None:
         return
     if is_process:

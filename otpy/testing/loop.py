@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVarTuple, Unpack
 from weakref import WeakSet
 
-from otpy.places.loop_worker import OWNER
+from otpy.places.loop_seat import OWNER
 from otpy.runtime.seat import Slot, sit
 from otpy.testing.errors import RealWorldError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
     from contextvars import Context
 
-    from otpy.places.loop_worker import TaskSeat
+    from otpy.places.loop_seat import TaskSeat
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
     from otpy.testing.loop_home import SeededLoopHome

@@ -213,6 +213,25 @@ def test_tasks_of_the_program_may_begin_at_once() -> None:
     asyncio.run(main())
 
 
+def test_an_actor_may_have_several_messages_in_hand() -> None:
+    gate = Gate()
+
+    class Many(AsyncDoer):
+        max_concurrency = 3
+
+    async def main() -> None:
+        async with otpy.run_async(Many, control="off") as system:
+            ref: Any = system.root
+            calls = [asyncio.create_task(ref.acall(Doer.do, lambda _: gate.await_open())) for _ in range(3)]
+            await asyncio.to_thread(gate.reached, 3)
+            assert await asyncio.wait_for(asyncio.to_thread(lambda: len(system.records())), 5.0) == 1
+            gate.open()
+            await asyncio.gather(*calls)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(main())
+
+
 # --- ends
 
 

@@ -191,6 +191,15 @@ def test_any_records_make_a_view_that_fits(records: list[ActorRecord], width: in
     assert all(cell_len(line) <= width and line.isprintable() for line in lines)
 
 
+def test_of_an_actor_with_several_handlers_it_says_how_many_are_in_flight() -> None:
+    record = worker("shop/fetcher", max_concurrency=8, handlers=3, waiting="3 of 8 handlers")
+
+    shown = printed(info_view(Detail(record=record, stack=None)))
+
+    assert "in flight    3 of 8" in shown
+    assert not any(line.startswith("waits for") for line in shown)
+
+
 def test_all_that_is_known_of_an_actor() -> None:
     record = worker("shop/cache", name="cache", links=("shop",), monitors=1, resources=("file", "lock"))
 

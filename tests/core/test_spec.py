@@ -84,7 +84,7 @@ def test_typed_name_of_another_class_is_refused() -> None:
         ("max_restarts", "did you mean"),
         (
             "zzz",
-            "known are backoff, id, limit, loop, max_queue, name, on_stuck, overflow, place, restart, shutdown, ",
+            "known are backoff, id, limit, loop, max_cpu, max_memory_bytes, max_queue, name, nice, on_stuck, ",
         ),
     ],
 )

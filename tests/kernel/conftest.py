@@ -11,7 +11,7 @@ import pytest
 import otpy
 from otpy.testing import Recorder
 from support.players import Player
-from support.stage import PLACES, Stage
+from support.stage import KINDS, PLACES, Stage
 from support.systems import quiet
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def events(stage: Stage) -> Iterator[Recorder]:
 
 def pytest_generate_tests(metafunc: Any) -> None:
     """A test that takes a `place`, or `one` and `other`, is run in all of them; `parent` is who starts a `child`."""
-    for name in ("place", "one", "other"):
+    for name, places in (("place", KINDS), ("one", PLACES), ("other", PLACES)):
         if name in metafunc.fixturenames:
-            metafunc.parametrize(name, PLACES, ids=str)
+            metafunc.parametrize(name, places, ids=str)
     if "parent" in metafunc.fixturenames:
         metafunc.parametrize(("parent", "child"), FAMILIES, ids=str)

@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from support import deeds
-from support.stage import BOOM, do, ends, run, seen
+from support.stage import BOOM, do, ends, one_of, run, seen
 from support.steps import named
 
 if TYPE_CHECKING:
     from support.stage import Place, Stage
 
-ENDS = [(deeds.leave, BOOM), (deeds.kill_self,), (deeds.stop, otpy.Shutdown())]
-
-
-def name_of(end: tuple[object, ...]) -> str:
-    return getattr(end[0], "__name__", "")
+ENDS: list[tuple[Any, ...]] = [(deeds.leave, BOOM), (deeds.kill_self,), (deeds.stop, otpy.Shutdown())]
 
 
 # --- links
 
 
 @pytest.mark.otp_case(6, 10, 12)
-@pytest.mark.parametrize("end", ENDS, ids=name_of)
-def test_an_end_takes_along_who_is_linked_and_does_not_trap(
-    stage: Stage, one: Place, other: Place, end: tuple[object, ...]
-) -> None:
+def test_an_end_takes_along_who_is_linked_and_does_not_trap(stage: Stage, one: Place, other: Place) -> None:
     """Whoever made the link; a third, linked to that one, hears whose end it was."""
     beyond = stage.start(one, traps=True)
     linker, linked = stage.start(one), stage.start(other)
     do(linker, deeds.link, linked)
     do(beyond, deeds.link, linker)
-    deed, *args = end
-    reason = ends(linker, lambda: run(linked, deed, *args))  # type: ignore[arg-type]
+    deed, *args = one_of(ENDS, one, other)
+    reason = ends(linker, lambda: run(linked, deed, *args))
     assert reason == linked.reason
     assert seen(beyond, 1) == [("exit", linker.path, reason)]
 
 
 @pytest.mark.otp_case(5, 13)
-@pytest.mark.parametrize("end", ENDS, ids=name_of)
-def test_an_end_is_a_message_to_who_is_linked_and_traps(
-    stage: Stage, one: Place, other: Place, end: tuple[object, ...]
-) -> None:
+def test_an_end_is_a_message_to_who_is_linked_and_traps(stage: Stage, one: Place, other: Place) -> None:
     linker, linked = stage.start(one, traps=True), stage.start(other)
     do(linker, deeds.link, linked)
-    deed, *args = end
-    reason = ends(linked, lambda: run(linked, deed, *args))  # type: ignore[arg-type]
+    deed, *args = one_of(ENDS, one, other)
+    reason = ends(linked, lambda: run(linked, deed, *args))
     assert seen(linker, 1) == [("exit", linked.path, reason)]
 
 
@@ -156,14 +146,11 @@ def test_a_kept_child_lives_on_when_it_has_cut_its_link(stage: Stage, parent: Pl
 # --- monitors
 
 
-@pytest.mark.parametrize("end", ENDS, ids=name_of)
-def test_who_watches_is_told_of_the_end_as_often_as_he_watches(
-    stage: Stage, one: Place, other: Place, end: tuple[object, ...]
-) -> None:
+def test_who_watches_is_told_of_the_end_as_often_as_he_watches(stage: Stage, one: Place, other: Place) -> None:
     watcher, watched = stage.start(one), stage.start(other)
     do(watcher, deeds.watch, watched, 2)
-    deed, *args = end
-    reason = ends(watched, lambda: run(watched, deed, *args))  # type: ignore[arg-type]
+    deed, *args = one_of(ENDS, one, other)
+    reason = ends(watched, lambda: run(watched, deed, *args))
     assert seen(watcher, 2) == [("down", watched.path, reason)] * 2
 
 
@@ -215,8 +202,8 @@ def test_who_no_longer_watches_hears_nothing(stage: Stage, one: Place, other: Pl
 
 
 @pytest.mark.otp_case(22)
-@pytest.mark.parametrize("flush", [True, False])
-def test_what_has_arrived_stays_unless_it_is_flushed(stage: Stage, one: Place, other: Place, *, flush: bool) -> None:
+def test_what_has_arrived_stays_unless_it_is_flushed(stage: Stage, one: Place, other: Place) -> None:
+    flush = one_of([True, False, True], one, other)
     watcher, watched, gate = stage.start(one), stage.start(other), stage.barrier()
     do(watcher, deeds.watch, watched)
     run(watcher, deeds.unwatch_late, gate.ref, watched, flush)

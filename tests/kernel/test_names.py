@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from support.stage import Place, Stage
 
 
+@pytest.mark.report("B76", "JuliaActors/Actors.jl#22")
 def test_a_name_reaches_whoever_holds_it(stage: Stage, one: Place, other: Place) -> None:
     """The same handle is good for the next incarnation, here and in the hands of another actor."""
     asker, handle = stage.start(one), stage.system.ref("it")

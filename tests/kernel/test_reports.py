@@ -42,7 +42,7 @@ def test_a_clean_end_is_no_crash(stage: Stage, place: Place, events: Recorder, r
 def test_a_message_that_nobody_handles_is_reported_and_harms_nobody(
     stage: Stage, place: Place, events: Recorder
 ) -> None:
-    ref = stage.system.start(otpy.child(otpy.GenServer).opts(place=place.name))
+    ref = stage.system.start(otpy.child(otpy.GenServer).opts(place=place.where or place.name))
     ref.tell("hello")
     ref.stop()
     assert [(event.path, event.message) for event in events.of(UnknownMessage)] == [(ref.path, "'hello'")]

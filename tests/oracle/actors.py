@@ -13,6 +13,8 @@ from support.ways import AWAITING, BLOCKING, done
 from .words import reason_of, word_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from support.ways import Ways
 
     from .book import Book
@@ -36,16 +38,17 @@ def spec_of(book: Book, definition: Definition) -> otpy.ChildSpec:
     options: Any = {key: definition[key] for key in ("id", "restart", "significant")}
     match definition["kind"]:
         case "worker":
-            return otpy.child(book.worker, book, definition).opts(shutdown=seconds(definition["shutdown"]), **options)
+            options["shutdown"] = seconds(definition["shutdown"], book.slowness)
+            return otpy.child(book.worker, *book.args, definition).opts(**options)
         case "dynamic":
             return otpy.child(OracleDynamicSupervisor, book, definition).opts(shutdown=otpy.INFINITY, **options)
     return otpy.child(OracleSupervisor, book, definition).opts(shutdown=otpy.INFINITY, **options)
 
 
-def seconds(shutdown: Any) -> Any:
+def seconds(shutdown: Any, least: float = 0.0) -> Any:
     """OTP's milliseconds and words as otpy has them."""
     if isinstance(shutdown, int):
-        return shutdown / 1000
+        return max(least, shutdown / 1000)
     return otpy.INFINITY if shutdown == "infinity" else otpy.BRUTAL_KILL
 
 
@@ -68,7 +71,7 @@ class OracleDynamicSupervisor(otpy.DynamicSupervisor):
 
     def init(self, book: Book, definition: Definition) -> None:  # type: ignore[override]  # as a user's may
         book.enter(self.ref, definition["id"])
-        template = otpy.child(book.worker, book).opts(
+        template = otpy.child(book.worker, *book.args).opts(
             restart=definition["child_restart"], shutdown=seconds(definition["child_shutdown"])
         )
         super().init(template, max_restarts=definition["intensity"], max_seconds=1_000_000.0)
@@ -79,7 +82,7 @@ class Worker(otpy.GenServer):
 
     ways: Ways = BLOCKING
 
-    def init(self, book: Book, definition: Definition) -> Any:
+    def init(self, book: Any, definition: Definition) -> Any:
         return done(self.begin(book, definition))
 
     def handle_continue(self, term: object) -> Any:
@@ -172,7 +175,7 @@ class Worker(otpy.GenServer):
                 await self.do_leave()
             case ["deed", "let_go"]:
                 await self.do_let_go()
-            case ["deed", [_, str(other), *_]] if other not in self.book.refs:
+            case ["deed", [_, str(other), *_]] if not self.book.knows(other):
                 self.log(f"nobody {other}")
             case ["deed", [verb, *arguments]]:
                 await getattr(self, f"do_{verb}")(*arguments)
@@ -210,7 +213,8 @@ class Worker(otpy.GenServer):
         self.book.latest(other).exit(reason_of(reason))
 
     async def do_spawn_link(self, definition: Definition) -> None:
-        ref = await self.ways.start(self, otpy.child(self.book.worker, self.book, definition).opts(id=definition["id"]))
+        spec = otpy.child(self.book.worker, *self.book.args, definition).opts(id=definition["id"])
+        ref = await self.ways.start(self, spec)
         self.log(f"started {self.book.label(ref)}")
         self.linked.append(ref)
 
@@ -241,7 +245,7 @@ class Worker(otpy.GenServer):
             case "error":
                 raise Oops("oops")
             case "hang":
-                await self.ways.call(self.book.gates.within(None), Gates.hang)
+                await self.ways.call(self.book.gates.within(None), Gates.hang, self.ref)
 
 
 class ThreadWorker(Worker):
@@ -283,8 +287,9 @@ Waiting = tuple[str, str, otpy.Ref[Any], otpy.Caller]
 class Gates(otpy.GenServer):
     """Where workers wait until the script lets them go."""
 
-    def init(self, waiting: list[Waiting]) -> None:
+    def init(self, waiting: list[Waiting], on_hang: Callable[[otpy.Ref[Any]], object]) -> None:
         self.waiting = waiting
+        self.on_hang = on_hang
 
     @otpy.call
     def wait(self, ident: str, where: str, ref: otpy.Ref[Any]) -> object:
@@ -293,7 +298,8 @@ class Gates(otpy.GenServer):
         return otpy.NoReply()
 
     @otpy.call
-    def hang(self) -> object:
+    def hang(self, ref: otpy.Ref[Any]) -> object:
+        self.on_hang(ref)
         return otpy.NoReply()
 
     @otpy.call
@@ -316,6 +322,10 @@ class Parent(otpy.GenServer):
         except StartError as error:
             return error
         return "ok"
+
+    @otpy.call
+    def ping(self) -> None:
+        """All that came before has been dealt with."""
 
     @otpy.cast
     def send_signal(self, ref: otpy.Ref[Any], reason: str) -> None:

@@ -23,6 +23,10 @@ class Book:
         self.gates = gates
         self.worker = worker
         """The class of all workers: it says where they run."""
+        self.slowness = 0.0
+        """Seconds that a worker may need to end."""
+        self.args: tuple[object, ...] = (self,)
+        """What each worker is started with, before its definition."""
         self.events = 0
         self.lanes: dict[str, list[str]] = {}
         self.deaths: list[list[str]] = []
@@ -42,6 +46,10 @@ class Book:
         """Add to a lane."""
         self.events += 1
         self.lanes.setdefault(lane, []).append(text)
+
+    def knows(self, ident: str) -> bool:
+        """Whether there ever was one."""
+        return ident in self.refs
 
     def latest(self, ident: str) -> otpy.Ref[Any]:
         """The latest incarnation, dead or alive."""

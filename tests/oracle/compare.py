@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from .places import POOL
-
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .beam import Beam
     from .model import Report, Scenario
-    from .places import Place
 
 __all__ = ["DifferentError", "compare"]
 
@@ -22,9 +21,9 @@ class DifferentError(AssertionError):
     """OTP and otpy do not do the same."""
 
 
-def compare(scenario: Scenario, beam: Beam, place: Place = POOL) -> None:
+def compare(scenario: Scenario, beam: Beam, play: Callable[[Scenario], list[Report]]) -> None:
     """Play it on both sides. Raises DifferentError, with both traces side by side."""
-    there, here = beam.play(scenario), place.play(scenario, place.worker)
+    there, here = beam.play(scenario), play(scenario)
     if there != here:
         raise DifferentError(f"{scenario.as_json()}\n{side_by_side(scenario, there, here)}")
 

@@ -1,4 +1,4 @@
-"""Plays scenarios on otpy: as `erlang/oracle_player.erl`, in the order of turns that the scenario's seed decides."""
+"""Plays the steps of a scenario on otpy: as `erlang/oracle_player.erl`."""
 
 from __future__ import annotations
 
@@ -17,47 +17,17 @@ from otpy.errors import (
 )
 from otpy.runtime.caller import request_future
 from otpy.runtime.death import kill
-from otpy.testing import explore
 
 from .actors import Gates, Parent, Stranger, Waiting, Worker, spec_of
 from .book import Book
 from .words import reason_of, word_of
 
 if TYPE_CHECKING:
-    from .model import Definition, Report, Scenario, Step
+    from .model import Definition, Report, Step
 
-__all__ = ["play_for_real", "play_seeded"]
+__all__ = ["Player", "Reply"]
 
 SUP, DYN = otpy.Supervisor, otpy.DynamicSupervisor
-
-
-def play_seeded(scenario: Scenario, worker: type[Worker]) -> list[Report]:
-    """What each step gave, the start of the tree first. Nothing may be left behind: `explore` sees to that."""
-    reports: list[Report] = []
-    explore(lambda system: play(system, scenario, worker, reports), [scenario.seed])
-    return reports
-
-
-def play_for_real(scenario: Scenario, worker: type[Worker]) -> list[Report]:
-    """The same on threads and in time as they are; the order of turns is chance."""
-    reports: list[Report] = []
-    system = otpy.System("real")
-    try:
-        play(system, scenario, worker, reports)
-    finally:
-        left = [*map(str, system.stop()), *map(str, system.zombies())]
-    if left:
-        raise AssertionError(f"left behind: {left}")
-    return reports
-
-
-def play(system: otpy.System, scenario: Scenario, worker: type[Worker], reports: list[Report]) -> None:
-    """Play all steps, and end what is left."""
-    player = Player(system, worker)
-    try:
-        reports.extend(player.step(step) for step in [["start", scenario.tree], *scenario.steps])
-    finally:
-        player.clean_up()
 
 
 class Reply:
@@ -102,9 +72,10 @@ class Player:
     def __init__(self, system: otpy.System, worker: type[Worker]) -> None:
         self.system = system
         self.at_gates: list[Waiting] = []
-        self.gates = system.start(Gates, self.at_gates)
+        self.gates = system.start(Gates, self.at_gates, self.note_hanging)
         self.stranger = system.start(Stranger)
         self.parent = system.start(Parent)
+        self.helpers: list[otpy.Ref[Any]] = [self.gates, self.stranger, self.parent]
         self.book = Book(self.gates, worker)
         self.replies: dict[int, Reply] = {}
         self.requests = 0
@@ -129,6 +100,9 @@ class Player:
             self.system.wait_idle()
             if self.book.events == before:
                 return
+
+    def note_hanging(self, ref: otpy.Ref[Any]) -> None:
+        """Somebody hangs in `terminate`."""
 
     def waiting(self) -> list[tuple[str, str]]:
         """Who waits at a gate, and whether in its init or in a handler."""
@@ -155,6 +129,9 @@ class Player:
             for ref in [*self.book.supervisors(), *living]:
                 kill(ref)
             self.system.wait_idle()
+        for helper in self.helpers:
+            helper.kill()
+        self.system.wait_idle()
 
     # Steps.
 
@@ -294,7 +271,8 @@ class Player:
         if ref is None:
             reply.set_exception((NoProcError, NoProcError(ident, word, otpy.NoProc()), None))
         else:
-            message = ref.message_for(getattr(ref.actor_class, word), arguments, {})
+            owner = ref.actor_class if ref.actor_class.is_supervisor else Worker
+            message = ref.message_for(getattr(owner, word), arguments, {})
             request_future(ref, message, reply)  # type: ignore[arg-type]  # it has what a future needs
         return ["asked", self.requests]
 

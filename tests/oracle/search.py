@@ -43,13 +43,19 @@ class Search:
         self.found: int | None = None
         """The first scenario that differed; those after it were tries to make it simpler."""
 
-    def run(self, beam: Beam, *, shrinks: bool = True, tell: Callable[[int], object] = lambda _: None) -> None:
+    def run(self, beam: Beam, *, shrinks: bool | None = None, tell: Callable[[int], object] = lambda _: None) -> None:
         """Play them; `tell` is told how many were played.
+
+        Args:
+            beam: OTP's side.
+            shrinks: whether what differs is made simpler; unless given, where a scenario always does the same.
+            tell: called after each.
 
         Raises:
             DifferentError: the simplest scenario that differs.
             BeamError: the node gave no answer to one.
         """
+        shrinks = self._place.is_certain if shrinks is None else shrinks
         phases = [Phase.generate, Phase.shrink] if shrinks else [Phase.generate]
 
         @seed(self._number)
@@ -69,14 +75,14 @@ class Search:
             self.played += 1
             tell(self.played)
             try:
-                compare(scenario, beam, self._place)
+                compare(scenario, beam, play_here)
             except BeamError as error:
                 self.stuck = error
             except DifferentError:
                 self.found = self.found or self.played
                 raise
 
-        with _all_new():
+        with _all_new(), self._place.open() as play_here:
             play()
         if self.stuck is not None:
             raise self.stuck

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["quiet"]
 
 FOUND = sorted(Path(__file__).with_name("found").glob("*.json"))
-PARTS = [("pool", 0, 100), ("pool", 1, 100), ("pool", 2, 100), ("loop", 3, 100), ("thread", 4, 50)]
+PARTS = [("pool", 0, 100), ("pool", 1, 100), ("pool", 2, 100), ("loop", 3, 100), ("thread", 4, 50), ("process", 5, 24)]
 """The place of the workers, the seed, and how many scenarios; `python -m tests.oracle` plays more."""
 FEW = 50
 """Scenarios within which a wrong strategy must be found."""
@@ -49,7 +49,8 @@ def test_otp_and_otpy_do_the_same(beam: beams.Beam, place: str, seed: int, round
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_was_found_once_is_mended(beam: beams.Beam, path: Path, place: str) -> None:
-    compare(Scenario.load(path), beam, PLACES[place])
+    with PLACES[place].open() as play:
+        compare(Scenario.load(path), beam, play)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)

@@ -85,6 +85,34 @@ def test_an_exit_signal_cancels_whatever_is_awaited(system: otpy.System, form: s
     gate.open()
 
 
+@pytest.mark.parametrize("calls", [0, 1, 40])
+@pytest.mark.parametrize("how", ["kill", "exit"])
+def test_who_is_told_to_die_by_whom_it_calls_gets_no_further(system: otpy.System, how: str, calls: int) -> None:
+    """Also when its call is served in the middle of its own step, as those after the first are."""
+    log: list[str] = []
+    server, client = system.start(AsyncDoer), system.start(AsyncDoer)
+
+    def end(actor: Any) -> str:
+        client.kill() if how == "kill" else client.exit(BOOM)
+        return "reply"
+
+    async def ask(actor: Any) -> None:
+        for _ in range(calls):
+            await server.acall(Doer.do, lambda _: None)
+        try:
+            log.append(await server.acall(Doer.do, end))
+        except asyncio.CancelledError:
+            log.append("cancelled")
+            raise
+
+    client.cast(Doer.run, ask)
+    system.wait_idle()
+    assert log == ["cancelled"]
+    assert client.reason == (Killed() if how == "kill" else BOOM)
+    assert system.zombies() == []
+    assert server.call(Doer.do, lambda _: "alive") == "alive"
+
+
 def test_a_stop_waits_for_the_handler(system: otpy.System) -> None:
     gate = Gate()
     log: list[Any] = []

@@ -11,11 +11,12 @@ import pytest
 
 import otpy
 from otpy.core.reason import Crashed, Killed, Normal, Shutdown
-from otpy.errors import CallExitError, DeadlockError, MailboxFullError, SpecError
+from otpy.errors import CallExitError, DeadlockError, MailboxFullError, SpecError, TreeFailedError
 from otpy.events import ActorCrashed, DeadLetter
 from otpy.testing import Gate
 from support.doer import BOOM, AsyncDoer, Doer
 from support.waits import LONG, hold, note_cancelled, stay
+from support.wide import Wide
 
 if TYPE_CHECKING:
     from otpy.testing import Recorder, VirtualClock
@@ -273,6 +274,31 @@ def test_init_and_terminate_run_alone(system: otpy.System) -> None:
     assert log == ["init", "handler", "terminate"]
 
 
+async def use(ref: otpy.Ref[Wide]) -> None:
+    assert await asyncio.gather(*(ref.acall(Wide.work, number) for number in range(12))) == list(range(12))
+    assert await ref.acall(Wide.peak) == 4
+    both = await asyncio.gather(ref.acall(Wide.work, 1), ref.acall(Wide.fail), return_exceptions=True)
+    assert ["ValueError: boom" in str(error) for error in both] == [True, True]
+
+
+def test_they_run_on_a_loop_with_a_name(system: otpy.System) -> None:
+    asyncio.run(use(system.start(otpy.child(Wide).opts(loop="images"))))
+
+
+def test_they_run_in_a_process(farm: otpy.System) -> None:
+    asyncio.run(use(farm.start(otpy.child(Wide).opts(place="process", start_timeout=60.0))))
+
+
+def test_they_run_on_the_loop_of_the_users_program() -> None:
+    async def main() -> None:
+        with pytest.raises(TreeFailedError):
+            async with otpy.run_async(Wide, control="off") as system:
+                assert system.root is not None
+                await use(system.root)
+
+    asyncio.run(main())
+
+
 # --- how it ends
 
 
@@ -456,6 +482,8 @@ def test_the_callers_of_all_in_flight_hear_of_a_kill_at_once(system: otpy.System
     for future in futures:
         with pytest.raises(CallExitError):
             future.get(timeout=5.0)
+    (record,) = system.exits(ref.path)
+    assert (record.message, len(record.waiting)) == ("call request", 2)
     gate.open()
 
 

@@ -57,6 +57,22 @@ def test_a_call_times_out_in_real_time(system: otpy.System) -> None:
     gate.open()
 
 
+def test_calls_without_end_leave_the_loop_time_for_others(system: otpy.System) -> None:
+    """Most of them are answered without a look at what else is ready."""
+    server = system.start(AsyncDoer)
+
+    async def ask_until_told(actor: Any) -> int:
+        told = asyncio.Event()
+        asyncio.get_running_loop().call_soon(told.set)
+        calls = 0
+        while not told.is_set():
+            await server.acall(Doer.do, lambda _: None)
+            calls += 1
+        return calls
+
+    assert system.start(AsyncDoer).call(Doer.do, ask_until_told) <= 64
+
+
 def test_the_servers_death_ends_the_call(system: otpy.System) -> None:
     server = system.start(AsyncDoer)
 

@@ -6,6 +6,8 @@ import os
 import resource
 import select
 import signal
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 import otpy
 from otpy.errors import StartError
 from support.far import Far, Near
-from support.wild import Wild
+from support.wild import Slow, Wild
 
 
 def wild() -> otpy.ChildSpec:
@@ -103,6 +105,40 @@ def test_a_helper_without_a_descriptor_fails_a_start_and_harms_nobody(farm: otpy
         resource.prlimit(helper, resource.RLIMIT_NOFILE, (min(soft, 4096), 4096))
     assert hard
     assert farm.start(far()).call(Far.echo, 1) == 1
+
+
+class Post(otpy.GenServer):
+    """Hands on what it is told."""
+
+    def init(self, told: SimpleQueue[int]) -> None:
+        self.told = told
+
+    def handle_info(self, message: Any) -> None:
+        self.told.put(message)
+
+
+@pytest.mark.report("D131", "xorbitsai/xoscar#164", "mars-project/mars#2468")
+def test_a_kill_from_outside_in_the_middle_of_a_start_fails_it(farm: otpy.System) -> None:
+    told: SimpleQueue[int] = SimpleQueue()
+    post = farm.start(Post, told)
+    with ThreadPoolExecutor(1) as threads:
+        start = threads.submit(farm.start, otpy.child(Slow, post, "start").opts(place="process"))
+        os.kill(told.get(timeout=10.0), signal.SIGKILL)
+        error = start.exception(10.0)
+    assert isinstance(error, StartError)
+    assert error.reason == otpy.Signalled(signal.SIGKILL)
+
+
+@pytest.mark.report("D131", "xorbitsai/xoscar#164", "mars-project/mars#2468")
+def test_a_kill_from_outside_in_the_middle_of_a_stop_ends_it(farm: otpy.System) -> None:
+    told: SimpleQueue[int] = SimpleQueue()
+    post = farm.start(Post, told)
+    ref = farm.start(otpy.child(Slow, post, "end").opts(place="process"))
+    with ThreadPoolExecutor(1) as threads:
+        stop = threads.submit(ref.stop)
+        os.kill(told.get(timeout=10.0), signal.SIGKILL)
+        stop.exception(10.0)
+    assert ref.reason == otpy.Signalled(signal.SIGKILL)
 
 
 def children_of(pid: int) -> list[int]:

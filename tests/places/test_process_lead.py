@@ -134,6 +134,17 @@ def test_a_kill_ends_a_call_whose_thread_reads(far: otpy.Ref[Far], monkeypatch: 
     killer.join()
 
 
+def test_a_caller_that_reads_hears_of_a_death_after_all_others(
+    far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bury = Mock()
+    monkeypatch.setattr("otpy.runtime.caller.bury", bury)  # what a caller does for itself, at once
+    monkeypatch.setattr(leads.Lead, "_wait", lambda _: not far.monitor().wait(5.0))
+    with pytest.raises(CallExitError, match="3"):
+        far.call(Far.end, "os_exit", 3)
+    assert bury.call_count == 0
+
+
 def test_the_end_of_the_process_ends_a_call_whose_thread_reads(far: otpy.Ref[Far]) -> None:
     far.call(Far.echo, 1)
     with pytest.raises(CallExitError, match="3"):

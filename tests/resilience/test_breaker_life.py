@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import pickle
 
 import pytest
 
@@ -11,7 +13,8 @@ from otpy.errors import NoProcError, SpecError, StartError, UnknownOptionError
 from otpy.events import BreakerChanged
 from otpy.resilience import Breaker, BreakerOpenError
 from otpy.testing import Gate, Recorder, VirtualSystem
-from support.services import Crowd, Service, changes, kept, outcome, trip
+from support.forks import in_a_child
+from support.services import Crowd, FarCaller, Service, changes, kept, outcome, trip
 
 
 @pytest.fixture
@@ -261,3 +264,70 @@ def test_a_misspelt_rule_is_guessed() -> None:
 def test_a_name_that_cannot_be_one_is_refused(name: object) -> None:
     with pytest.raises(SpecError, match="a text without '/'"):
         Breaker(name)  # type: ignore[arg-type]
+
+
+def test_a_notice_that_was_cut_off_is_given_again(virtual_system: VirtualSystem, service: Service) -> None:
+    """As by Ctrl-C between two steps of it: a second later the next report brings the actor to all of them."""
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    breaker._told_at = virtual_system.clock.now()  # the actor never was
+    trip(virtual_system, service, ask, times=2)
+    assert breaker.state == "closed"
+
+    virtual_system.clock.advance(1.0)
+    trip(virtual_system, service, ask, times=1)
+
+    assert breaker.state == "open"
+
+
+def test_a_notice_that_failed_is_given_again_at_once(
+    virtual_system: VirtualSystem, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    service.is_ill = True
+    with monkeypatch.context() as patch:
+        patch.setattr(type(breaker._keeper), "cast", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+    trip(virtual_system, service, ask, times=1)
+
+    assert breaker.state == "open"
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("state", ["closed", "open"])
+def test_in_a_forked_process_nobody_keeps_it(virtual_system: VirtualSystem, service: Service, state: str) -> None:
+    breaker = kept(virtual_system, failures=2)
+    ask = breaker(service.ask)
+    if state == "open":
+        trip(virtual_system, service, ask, times=2)
+    service.is_ill = True
+    breaker._lock.acquire()  # as another thread may in the moment of the fork
+
+    def is_free() -> bool:
+        return {outcome(ask) for _ in range(600)} == {ConnectionError} and breaker.state == "unkept"
+
+    code = in_a_child(is_free)
+    breaker._lock.release()
+
+    assert code == 0
+    assert breaker.state == state
+
+
+def test_an_actor_in_a_process_has_one_of_its_own(otpy_system: otpy.System) -> None:
+    unkept = otpy_system.start(otpy.child(FarCaller, keeps=False).opts(id="unkept"))
+    keeping = otpy_system.start(otpy.child(FarCaller, keeps=True).opts(id="keeping"))
+
+    assert [unkept.call(FarCaller.ask) for _ in range(2)] == [("ConnectionError", "unkept")] * 2
+    assert keeping.call(FarCaller.ask) == ("ConnectionError", "closed")
+    assert keeping.call(FarCaller.ask) == ("BreakerOpenError", "open")
+
+
+def test_it_is_not_carried_to_another_process() -> None:
+    with pytest.raises(TypeError, match="breaker 'payments' stays in its process: make it in the module that uses it"):
+        pickle.dumps(Breaker("payments"))

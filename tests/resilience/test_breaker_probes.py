@@ -7,6 +7,7 @@ probe that never comes back, a refusal that moves the timer.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -199,6 +200,25 @@ class Caller(otpy.GenServer):
         with self._breaker:
             self._inside.wait()
 
+    @otpy.cast
+    def sleep(self) -> None:
+        with self._breaker:
+            self._inside.wait()
+            otpy.sleep(1_000_000.0)
+
+
+class AsyncCaller(otpy.GenServer):
+    """The same on the loop, where a kill cancels the call."""
+
+    def init(self, breaker: Breaker, inside: Gate) -> None:
+        self._breaker = breaker
+        self._inside = inside
+
+    @otpy.cast
+    async def ask(self) -> None:
+        async with self._breaker:
+            await self._inside.await_open()
+
 
 @pytest.mark.report("J47", "diegosouzapw/OmniRoute#13836")
 def test_a_probe_whose_holder_is_killed_has_failed_at_once(virtual_system: VirtualSystem, service: Service) -> None:
@@ -222,6 +242,60 @@ def test_a_probe_whose_holder_is_killed_has_failed_at_once(virtual_system: Virtu
     service.is_ill = False
     virtual_system.clock.advance(LONG)
     assert outcome(breaker(service.ask)) == "fine"
+
+
+@pytest.mark.report("J47", "diegosouzapw/OmniRoute#13836")
+@pytest.mark.parametrize("how", ["asleep", "on the loop"])
+def test_a_holder_that_leaves_its_call_by_being_killed_does_not_give_the_permit_back(
+    virtual_system: VirtualSystem, service: Service, how: str
+) -> None:
+    """It would be taken at once by the next one: whoever kills what hangs would send probe after probe."""
+    breaker = kept(virtual_system)
+    trip(virtual_system, service, breaker(service.ask))
+    virtual_system.clock.advance(33.0)
+    inside = Gate()
+    if how == "asleep":
+        caller: otpy.Ref[Any] = virtual_system.start(Caller, breaker, inside)
+        caller.cast(Caller.sleep)
+    else:
+        caller = virtual_system.start(AsyncCaller, breaker, inside)
+        caller.cast(AsyncCaller.ask)
+    inside.reached(1)
+    if how == "asleep":
+        inside.open()
+    virtual_system.wait_idle()
+    assert breaker.state == "half_open"
+
+    caller.kill()
+    virtual_system.wait_idle()
+
+    assert breaker.state == "open"
+
+
+@pytest.mark.parametrize("place", ["pool", "loop"])
+def test_a_holder_that_is_told_to_stop_gives_its_permit_back(
+    virtual_system: VirtualSystem, service: Service, place: str
+) -> None:
+    breaker = kept(virtual_system)
+    trip(virtual_system, service, breaker(service.ask))
+    virtual_system.clock.advance(33.0)
+    inside = Gate()
+    if place == "pool":
+        caller: otpy.Ref[Any] = virtual_system.start(Caller, breaker, inside)
+        caller.cast(Caller.sleep)
+        inside.reached(1)
+        inside.open()
+    else:
+        caller = virtual_system.start(AsyncCaller, breaker, inside)
+        caller.cast(AsyncCaller.ask)
+        inside.reached(1)
+    virtual_system.wait_idle()
+
+    caller.exit(otpy.Shutdown())
+    virtual_system.wait_idle()
+
+    assert not caller.is_alive()
+    assert breaker.state == "half_open"
 
 
 @pytest.mark.report("J47", "diegosouzapw/OmniRoute#13836")

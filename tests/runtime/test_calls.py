@@ -97,16 +97,6 @@ def test_a_call_takes_five_seconds_unless_told_otherwise(timed: otpy.System, clo
         caller = timed.start(Doer)
 
 
-@pytest.mark.otp_case(50)
-def test_a_call_without_time_fails_unless_the_reply_is_there(system: otpy.System) -> None:
-    server = system.start(Doer)
-    with Gate() as gate:
-        server.cast(Doer.run, lambda _: gate.wait())
-        gate.reached()
-        with pytest.raises(CallTimeoutError, match="no reply within 0 s"):
-            server.within(0).call(Doer.read)
-
-
 @pytest.mark.parametrize("seconds", [None, otpy.INFINITY, 1e12])
 @pytest.mark.report("B73", "atomvm/AtomVM#384")
 def test_a_call_may_wait_for_ever(system: otpy.System, seconds: float | None) -> None:
@@ -132,18 +122,6 @@ def test_a_time_may_be_of_any_kind_of_number(system: otpy.System) -> None:
     class Seconds(float): ...
 
     assert system.start(Doer).within(Seconds(3.0)).call(Doer.do, lambda _: 1) == 1
-
-
-@pytest.mark.otp_case(229)
-@pytest.mark.report("A47", "fizzAI/fauxtp")
-def test_an_error_in_a_call_ends_the_server_and_reaches_the_caller(system: otpy.System) -> None:
-    """The actors of pykka live on."""
-    ref = system.start(Doer)
-    with pytest.raises(CallExitError) as caught:
-        ref.call(Doer.do, lambda _: 1 // 0)
-    assert isinstance(caught.value.reason, otpy.Crashed)
-    assert caught.value.reason.type == "ZeroDivisionError"
-    assert not ref.is_alive()
 
 
 def test_each_failing_caller_gets_an_error_of_its_own(system: otpy.System) -> None:

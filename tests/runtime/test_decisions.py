@@ -39,21 +39,6 @@ def test_continue_goes_before_any_other_message(system: otpy.System) -> None:
     assert log[1:] == [("continue", "c2"), "queued"]
 
 
-def test_a_reply_goes_out_before_what_it_continues_with(system: otpy.System) -> None:
-    with Gate() as gate:
-        ref = system.start(Doer)
-        then = otpy.Continue(lambda _: gate.wait())
-        assert ref.call(Doer.do, lambda _: otpy.Reply("value", then=then)) == "value"
-        gate.reached()
-
-
-def test_a_cast_may_continue(system: otpy.System) -> None:
-    ref = system.start(Doer)
-    ref.cast(Doer.run, lambda _: otpy.Continue("a"))
-    ref.cast(Doer.run, lambda _: otpy.NoReply(then=otpy.Continue("b")))
-    assert flush(ref) == [("continue", "a"), ("continue", "b")]
-
-
 @pytest.mark.otp_case(72)
 def test_a_continue_without_handler_ends_the_actor(system: otpy.System) -> None:
     """OTP: undef."""

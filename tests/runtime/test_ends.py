@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 import otpy
-from otpy.core.reason import BadReturn
 from otpy.errors import CallExitError, NoProcError
 from otpy.testing import Gate
 from support.doer import BOOM, Doer, flush
@@ -42,15 +41,6 @@ def test_an_error_is_the_exit_reason_with_its_traceback(system: otpy.System) -> 
     assert isinstance(reason, otpy.Crashed)
     assert (reason.type, reason.text) == ("ValueError", "bad")
     assert "in fail" in reason.traceback
-
-
-def test_an_exit_of_ones_own_is_the_exit_reason(system: otpy.System) -> None:
-    log: list[object] = []
-    ref = system.start(Doer, log)
-    monitor = ref.monitor()
-    ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
-    assert monitor.wait().reason == BOOM
-    assert log == [("terminate", BOOM)]
 
 
 @pytest.mark.otp_case(234)
@@ -106,17 +96,6 @@ def test_an_actor_that_kills_itself_leaves_its_code_at_once(system: otpy.System)
     system.wait_idle()
     assert after == []
     assert system.zombies() == []
-
-
-@pytest.mark.otp_case(57)
-def test_a_bad_return_ends_the_actor_and_fails_its_caller(system: otpy.System) -> None:
-    log: list[object] = []
-    ref = system.start(Doer, log)
-    monitor = ref.monitor()
-    ref.cast(Doer.run, lambda _: "oops")
-    reason = monitor.wait().reason
-    assert reason == BadReturn("'oops'")
-    assert log == [("terminate", reason)]
 
 
 def test_a_dead_actor_cannot_be_killed_or_stopped_again(system: otpy.System) -> None:

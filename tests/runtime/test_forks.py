@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,24 +11,12 @@ import pytest
 import otpy
 from otpy.errors import NoProcError, SystemStoppedError
 from support.doer import Doer, flush
+from support.forks import in_a_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-
-
-def in_a_child(deed: Callable[[], bool]) -> int:
-    """Do it in a forked child; 0 when it is true there, and 1 when it is not or raises."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns of forks in programs with threads
-        pid = os.fork()
-    if pid:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    try:
-        os._exit(not deed())
-    finally:
-        os._exit(1)
 
 
 def raises(error: type[Exception], deed: Callable[[], object]) -> bool:

@@ -14,24 +14,6 @@ from otpy.testing import Gate, Probe, Recorder
 from support.doer import BOOM, Doer, flush
 
 
-@pytest.mark.otp_case(14)
-def test_linking_twice_is_linking_once(system: otpy.System) -> None:
-    peer, ref = system.start(Doer), system.start(Doer)
-    ref.call(Doer.do, lambda self: (self.link(peer), self.link(peer), self.unlink(peer)) and None)
-    peer.exit(BOOM)
-    system.wait_idle()
-    assert ref.is_alive()
-
-
-def test_unlinking_from_either_side_removes_the_link(system: otpy.System) -> None:
-    peer, ref = system.start(Doer), system.start(Doer)
-    ref.call(Doer.do, lambda self: self.link(peer))
-    peer.call(Doer.do, lambda self: self.unlink(ref))
-    peer.exit(BOOM)
-    system.wait_idle()
-    assert ref.is_alive()
-
-
 @pytest.mark.otp_case(16)
 def test_unlinking_leaves_an_exit_message_that_has_arrived(system: otpy.System) -> None:
     peer, ref = system.start(Doer), system.start(Doer, traps=True)
@@ -46,35 +28,12 @@ def test_unlinking_leaves_an_exit_message_that_has_arrived(system: otpy.System) 
     assert [signal.sender for signal in flush(ref)] == [peer]
 
 
-@pytest.mark.otp_case(17)
-def test_linking_to_a_dead_actor_is_noproc(system: otpy.System) -> None:
-    peer, trapper, plain = system.start(Doer), system.start(Doer, traps=True), system.start(Doer)
-    peer.kill()
-    trapper.call(Doer.do, lambda self: self.link(peer))
-    assert [(signal.sender, signal.reason) for signal in flush(trapper)] == [(peer, otpy.NoProc())]
-    monitor = plain.monitor()
-    plain.cast(Doer.run, lambda self: self.link(peer))
-    assert monitor.wait().reason == otpy.NoProc()
-
-
 @pytest.mark.otp_case(18)
 def test_linking_to_oneself_has_no_effect(system: otpy.System) -> None:
     ref, stranger = system.start(Doer), system.start(Doer)
     ref.call(Doer.do, lambda self: (self.link(self.ref), self.unlink(self.ref), self.unlink(stranger)) and None)
     assert ref.links is None
     assert ref.is_alive()
-
-
-@pytest.mark.otp_case(26)
-def test_no_longer_trapping_leaves_what_has_arrived(system: otpy.System) -> None:
-    ref = system.start(Doer, traps=True)
-
-    def stop_trapping(self: Doer) -> None:
-        self.ref.exit(BOOM)
-        self.trap_exit = False
-
-    ref.call(Doer.do, stop_trapping)
-    assert [signal.reason for signal in flush(ref)] == [BOOM]
 
 
 def test_actors_of_two_systems_cannot_be_linked(system: otpy.System) -> None:
@@ -117,26 +76,6 @@ def test_a_spawned_child_whose_init_fails_leaves_nothing_but_the_error(system: o
     assert parent.call(Doer.do, spawn) == BOOM
     assert flush(parent) == []
     assert parent.links is None
-
-
-@pytest.mark.otp_case(20)
-def test_the_monitor_of_a_dead_actor_fires_noproc_once(system: otpy.System) -> None:
-    ref, watcher = system.start(Doer), Probe(system)
-    ref.kill()
-    watcher.monitor(ref)
-    watcher.monitor("nobody")
-    downs = watcher.expect(2)
-    assert [(down.target, down.reason) for down in downs] == [(ref, otpy.NoProc()), ("nobody", otpy.NoProc())]  # type: ignore[attr-defined]
-    system.wait_idle()
-    assert len(watcher.messages) == 2
-
-
-@pytest.mark.otp_case(21)
-def test_watching_oneself_never_fires(system: otpy.System) -> None:
-    ref = system.start(Doer)
-    log: list[object] = []
-    ref.call(Doer.do, lambda self: (self.monitor(self.ref), log.append(self.ref.monitors)) and None)
-    assert log == [None]
 
 
 def test_each_monitor_has_its_own_down(system: otpy.System) -> None:

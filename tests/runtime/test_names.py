@@ -15,22 +15,6 @@ from support.doer import BOOM, Doer, flush
 IT = otpy.name(Doer, "it")
 
 
-@pytest.mark.report("B76", "JuliaActors/Actors.jl#22")
-def test_a_name_reaches_whoever_holds_it(system: otpy.System) -> None:
-    """The same handle is good for the next incarnation."""
-    handle = system.ref(IT)
-    for _ in range(2):
-        ref = system.start(otpy.child(Doer).opts(name=IT))
-        handle.cast(Doer.run, lambda self: self.log.append("cast"))
-        handle.tell("told")
-        assert handle.call(Doer.read) == ["cast", "told"]
-        assert handle.ask("asked") == "asked"
-        assert handle.whereis() is ref
-        assert handle.is_alive()
-        assert handle.stop()
-    assert not handle.is_alive()
-
-
 @pytest.mark.otp_case(28, 42)
 def test_a_taken_name_fails_the_start_and_leaves_its_holder(system: otpy.System) -> None:
     holder = system.start(otpy.child(Doer).opts(name="it"))

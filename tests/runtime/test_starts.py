@@ -24,19 +24,6 @@ def test_a_start_returns_after_init(system: otpy.System) -> None:
     assert log == ["init"]
 
 
-def test_messages_sent_during_init_wait_for_its_end(system: otpy.System) -> None:
-    gate = Gate()
-    started: list[otpy.Ref[Doer]] = []
-    spec = otpy.child(Doer, deed=lambda self: gate.wait() or self.log.append("init")).opts(name="it")
-    thread = threading.Thread(target=lambda: started.append(system.start(spec)))
-    thread.start()
-    gate.reached()
-    system.ref("it").tell("early")
-    gate.open()
-    thread.join(5)
-    assert flush(started[0]) == ["init", "early"]
-
-
 def _fails(system: otpy.System, deed: object, **options: object) -> StartError:
     """Start an actor that does not start; nothing of it may be left."""
     with pytest.raises(StartError) as caught:

@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from otpy.testing import VirtualClock
 
 
-@pytest.mark.otp_case(53)
-def test_a_stop_without_reply_fails_the_call_with_its_reason(system: otpy.System) -> None:
-    ref = system.start(Doer)
-    with pytest.raises(CallExitError) as caught:
-        ref.call(Doer.do, lambda _: otpy.Stop())
-    assert caught.value.reason == otpy.Normal()
-
-
-def test_a_stop_with_reply_runs_terminate_before_the_reply(system: otpy.System) -> None:
-    log: list[object] = []
-    ref = system.start(Doer, log)
-    assert ref.call(Doer.do, lambda _: otpy.Stop(otpy.Normal(), "bye")) == "bye"
-    assert log == [("terminate", otpy.Normal())]
-
-
 class Slow(Doer):
     def terminate(self, reason: otpy.Reason) -> None:
         otpy.sleep(0.2)
@@ -120,17 +105,6 @@ def test_a_terminating_actor_that_calls_who_waits_for_its_end_is_told_so(system:
     assert seen == ["DeadlockError"]
 
 
-@pytest.mark.otp_case(68)
-def test_a_stop_that_ends_with_another_reason_raises_it(system: otpy.System) -> None:
-    class Failing(Doer):
-        def terminate(self, reason: otpy.Reason) -> None:
-            otpy.exit(BOOM)
-
-    with pytest.raises(CallExitError) as caught:
-        system.start(Failing).stop()
-    assert caught.value.reason == BOOM
-
-
 def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy.System) -> None:
     ref = system.start(Doer)
     monitor = ref.monitor()
@@ -140,18 +114,6 @@ def test_a_stop_that_takes_too_long_raises_and_the_actor_still_ends(system: otpy
         with pytest.raises(CallTimeoutError):
             ref.stop(timeout=0)
     assert monitor.wait().reason == otpy.Normal()
-
-
-@pytest.mark.otp_case(70)
-@pytest.mark.report("B53", "jodal/pykka#46")
-def test_a_stop_waits_behind_what_was_sent_before(system: otpy.System) -> None:
-    """`exit` and `kill` do not."""
-    log: list[object] = []
-    ref = system.start(Doer, log)
-    for number in range(100):
-        ref.tell(number)
-    assert ref.stop()
-    assert log == [*range(100), ("terminate", otpy.Normal())]
 
 
 @pytest.mark.report("B65", "tqwewe/kameo#340")

@@ -6,6 +6,7 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any
 
+import otpy
 from otpy.events import BreakerChanged
 from otpy.resilience import Breaker
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.runtime.system import System
     from otpy.testing import VirtualSystem
 
-__all__ = ["LONG", "Crowd", "Service", "changes", "kept", "outcome", "trip"]
+__all__ = ["LONG", "Crowd", "FarCaller", "Service", "changes", "kept", "outcome", "trip"]
 
 LONG = 1_000.0
 """Seconds beyond the longest cool-down."""
@@ -99,3 +100,30 @@ class Crowd:
         """Wait until all are done."""
         for thread in self._threads:
             thread.join(10.0)
+
+
+INNER = Breaker("inner", failures=1)
+
+
+@INNER
+def ask_in_vain() -> None:
+    """Fails."""
+    raise ConnectionError
+
+
+class FarCaller(otpy.GenServer):
+    """Calls a service from a process of its own, where it keeps a breaker, or not."""
+
+    place = "process"
+
+    def init(self, *, keeps: bool) -> None:
+        self._keeper = self.spawn_link(INNER.child()) if keeps else None
+
+    @otpy.call
+    def ask(self) -> tuple[str, str]:
+        """What became of a call, and how the breaker stood before it."""
+        before = INNER.state
+        found = outcome(ask_in_vain)
+        if self._keeper is not None:
+            self.system.state(self._keeper.path)  # answered in its turn, after it has looked
+        return getattr(found, "__name__", str(found)), before

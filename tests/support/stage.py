@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import otpy
 from otpy.testing.arrivals import PATIENCE, Arrivals
@@ -12,9 +12,25 @@ from support.players import AsyncPlayer, Keeper, Log, Player
 from support.steps import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["BOOM", "PLACES", "Barrier", "Notes", "Place", "Stage", "do", "ends", "run", "seen", "tell_to"]
+__all__ = [
+    "BOOM",
+    "KINDS",
+    "PLACES",
+    "Barrier",
+    "Notes",
+    "Place",
+    "Stage",
+    "do",
+    "ends",
+    "one_of",
+    "run",
+    "seen",
+    "tell_to",
+]
+
+T = TypeVar("T")
 
 BOOM = otpy.Exit("boom")
 
@@ -29,15 +45,12 @@ class Place:
     """A kill cannot reach code that is stuck: it is listed until it ends."""
     kill_closes: bool = True
     """What a killed one used is closed."""
-    cut_off_is_heard: bool = True
-    """Code that waits when its actor is told to die may say a last word to itself; a killed process may not."""
     knows_late: bool = True
     """Who answers a caller that no longer waits is told so."""
-    sees_circles: bool = True
-    """A call that could never be answered, as it closes a circle, is refused."""
     starts: tuple[str, ...] = ("pool", "thread", "loop", "process")
     """Where those run that it starts itself."""
-    options: dict[str, Any] = field(default_factory=dict)
+    where: Any = None
+    """The place as a spec has it, if that is not its name."""
 
     def __str__(self) -> str:
         return self.name
@@ -48,15 +61,15 @@ PLACES = [
     Place("thread", kill_leaves_zombie=True),
     Place("loop", AsyncPlayer),
     # Its own children could run in processes of theirs, but that takes a helper of its own each time, and seconds.
-    Place(
-        "process",
-        kill_closes=False,
-        cut_off_is_heard=False,
-        knows_late=False,
-        sees_circles=False,
-        starts=("pool", "thread", "loop"),
-    ),
+    Place("process", kill_closes=False, knows_late=False, starts=("pool", "thread", "loop")),
 ]
+KINDS = [*PLACES, replace(PLACES[3], name="async-process", cls=AsyncPlayer, where="process")]
+"""Those, and what one of them has two kinds of."""
+
+
+def one_of(choices: Sequence[T], one: Place, other: Place) -> T:
+    """One of several for each pair of places, so that each place has all of them with some other; for speed."""
+    return choices[(PLACES.index(one) + PLACES.index(other)) % len(choices)]
 
 
 class Notes:
@@ -108,7 +121,7 @@ class Stage:
         if log is not None:
             words["log"] = log.ref
         made = otpy.child(place.cls, *map(named, args), **words)
-        return made.opts(place=place.name, **{"id": "a", **place.options, **options})
+        return made.opts(place=place.where or place.name, **{"id": "a", **options})
 
     def start(self, place: Place, *args: Any, **words: Any) -> otpy.Ref[Any]:
         """Start one, beside the tree; one without wishes may have served another test, and is as new."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import otpy
 
-__all__ = ["Wild"]
+__all__ = ["Slow", "Wild"]
 
 
 class Wild(otpy.GenServer):
@@ -75,3 +75,21 @@ class Wild(otpy.GenServer):
     @otpy.cast
     def die(self, number: int) -> None:
         os.kill(os.getpid(), number)
+
+
+class Slow(otpy.GenServer):
+    """Tells where it is when it is in the middle of its start, or of its end, and stays there."""
+
+    trap_exit = True
+
+    def init(self, post: Any, where: str) -> None:
+        self.post, self.where = post, where
+        self._stay("start")
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        self._stay("end")
+
+    def _stay(self, where: str) -> None:
+        if where == self.where:
+            self.post.tell(os.getpid())
+            otpy.sleep(1e6)

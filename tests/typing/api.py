@@ -140,6 +140,7 @@ class Shop(otpy.Supervisor):
                 backoff=otpy.Backoff(first=0.5, most=30.0), limit=otpy.Limit(5, 60.0, then="escalate")
             ),
             otpy.child(Raw).opts(id="stuck", on_stuck="process", silence=30.0),
+            otpy.child(Raw).opts(id="confined", place="process", max_memory_bytes=1 << 30, max_cpu=60.0, nice=5),
             otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
         ]
 

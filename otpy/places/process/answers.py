@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.record import StateRecord
 from otpy.core.text import exception_line, visible
 from otpy.errors import ChildStateError, OtpyError
+from otpy.places.process.circles import leads_to
 from otpy.places.process.codec import error_parts
 from otpy.places.process.line import Say
 from otpy.places.process.plain import to_list
@@ -39,6 +40,8 @@ def answer(line: Line, system: System | None, number: int, what: str, args: list
     if system is None or system.root is None:
         error = ChildStateError("it", "not there yet", "ask again")
         line.say(Say.FAIL, number, *error_parts(error))
+    elif what == "leads":
+        _reply(line, number, lambda: leads_to(line, *args))
     elif what == "state" and not system.beyonds:
         _tell_state(line, system, number, args[0])
     elif what in _LOOKS and not system.beyonds:

@@ -44,12 +44,12 @@ class BoundedFarBox(FarBox):
         self._seen = 0
         self._depth = 0
 
-    def append(self, message: Message) -> bool:  # type: ignore[override]  # as `FarBox.append`
+    def append(self, message: Message) -> bool | None:  # type: ignore[override]  # as `FarBox.append`
         """Send a message, or do what the policy says."""
         if own_word(message) not in SHEDDABLE:
             return super().append(message)
         if not self._admit(message):
-            return False
+            return None
         try:
             return super().append(message)
         except UncarriableError:

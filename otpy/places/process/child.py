@@ -29,10 +29,12 @@ from otpy.errors import IgnoredError, StartError, UncarriableError
 from otpy.places.process.answers import answer
 from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
 from otpy.places.process.bounded import InnerBox
+from otpy.places.process.circles import drop_call
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
 from otpy.places.process.inner import MainHome
+from otpy.places.process.limits import confine, relax
 from otpy.places.process.line import Line, Say
 from otpy.places.process.loop_inner import LoopMain
 from otpy.places.process.refs import FarRef, Refs
@@ -145,6 +147,8 @@ class Inside:
                 self.line.say(Say.PONG)
             case [Say.GONE, number, Reason() as reason]:
                 self.refs.gone(number, reason)
+            case [Say.DROP, number]:
+                drop_call(self.line, number)
             case [Say.LOOK, number, what, args]:
                 answer(self.line, self.system, number, what, args)
             case [Say.PRELOAD, module, facts]:
@@ -174,6 +178,11 @@ class Inside:
         logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
 
     def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
+        try:
+            confine(terms["limits"])
+        except (OSError, ValueError) as failure:
+            self.line.say(Say.BORN, 2, Crashed.of(failure))
+            os._exit(0)
         system = self.system
         ident = system.name.rpartition("/")[2]
         is_async = cls.otpy_async is not None
@@ -233,6 +242,7 @@ class _RootEnd(Monitor):
         self._inside = inside
 
     def fire(self, reason: Reason) -> None:
+        relax()
         self._inside.line.say(Say.ENDED, reason)
 
 

@@ -100,8 +100,15 @@ class FarBox(deque["Message"]):
                 self._send(line, self.popleft())
             self._line = line
 
-    def append(self, message: Message) -> bool:  # type: ignore[override]  # a deque's says nothing
-        """Send a message; whether its answer has come already. Raises UncarriableError, in its sender."""
+    def append(self, message: Message) -> bool | None:  # type: ignore[override]  # a deque's says nothing
+        """Send a message.
+
+        True when its answer has come already, False when it certainly will, or the death of the actor in its place; of
+        all others who puts a message has to see to that, as with any mailbox.
+
+        Raises:
+            UncarriableError: to its sender; nothing was sent.
+        """
         line = self._line
         if line is not None and self._ref.reason is None:
             if message.__class__ is tuple and (place := self._casts.get(message[0])) is not None:
@@ -109,13 +116,13 @@ class FarBox(deque["Message"]):
                     line.send([CAST, self._number, place, *message[1:]], True)  # noqa: FBT003
                 except UncarriableError as error:
                     raise self._refusal(message, error) from None
-                return False
+                return None
             return self._send(line, message)
         with self._lock:
             if self._line is None or self._ref.reason is not None:
                 super().append(message)
                 self._wake()
-                return False
+                return None
         return self.append(message)
 
     def _wake(self) -> None:
@@ -128,6 +135,11 @@ class FarBox(deque["Message"]):
         except BaseException:
             self._ref.system.pool.hurt.append(self._ref)
             raise
+
+    @property
+    def line(self) -> Line | None:
+        """The pipe, once it is there."""
+        return self._line
 
     def post(self, message: Message) -> None:
         """Send a message, whatever holds others back."""
@@ -149,17 +161,17 @@ class FarBox(deque["Message"]):
             self.extend(self._line.take_waiting(self._ref))
         return super().__len__()
 
-    def _send(self, line: Line, message: Message) -> bool:
+    def _send(self, line: Line, message: Message) -> bool | None:
         if isinstance(message, tuple):
             self._say(line, message, 0)
-            return False
+            return None
         number = line.expect(message)
         try:
             self._say(line, message.message, number)
         except BaseException:
             line.waiting.pop(number, None)
             raise
-        return line.lead is not None and line.lead(message, number)
+        return None if line.lead is None else line.lead(message, number)
 
     def _say(self, line: Line, message: tuple[Any, ...], number: int) -> None:
         try:
@@ -269,14 +281,18 @@ class FarCaller(Caller):
         self.deferred = False
         self._line = line
         self._number = number
+        line.asked[number] = self
 
     def fail(self, reason: Reason) -> None:
         """The actor has ended; if that ends the process, its port tells them all."""
         if self._line.is_parent:
             super().fail(reason)
+        else:
+            self._line.asked.pop(self._number, None)
 
     def wake(self) -> None:
         """Send the reply, or the error in its place."""
+        self._line.asked.pop(self._number, None)
         error = self.error
         if error is None:
             try:

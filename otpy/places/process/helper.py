@@ -68,7 +68,8 @@ class Helper:
     def run(self) -> None:
         """Serve; returns when the parent has gone, and then nothing of the children is left."""
         while True:
-            for fd, _ in self._poll.poll(self._patience()):
+            ready = self._poll.poll(self._patience())
+            for fd, _ in ready:
                 if fd == self._wake_fd:
                     os.read(fd, 4096)
                 elif fd in self._by_fd:
@@ -78,7 +79,8 @@ class Helper:
                     for group in self._groups.values():
                         self._kill(group)
                     return
-            self._settle()
+            if ready != [(self._control.fileno(), select.POLLIN)]:  # somebody has ended, or it is time to look again
+                self._settle()
 
     def _patience(self) -> int | None:
         return 100 if any(group.killed_at for group in self._groups.values()) else None

@@ -57,10 +57,13 @@ class Lead:
         """An answer has come."""
         self._answered_at = monotonic()
 
-    def follow(self, caller: Waiter, number: int) -> bool:
-        """A request was sent: wait for its answer a moment, when it is worth it; whether it was given."""
+    def follow(self, caller: Waiter, number: int) -> bool | None:
+        """A request was sent: wait for its answer a moment, when it is worth it; None when it was not."""
         child = self._child
-        if type(caller) is Caller and self._is_close(caller):
+        was_led = None
+        # Sent, then looked: a death that is not seen here finds the caller, and tells it when it has told all others.
+        if type(caller) is Caller and self._is_close(caller) and caller.target.reason is None:
+            was_led = False
             try:
                 if self._wait() and self._take(number, caller):
                     return True
@@ -70,7 +73,7 @@ class Lead:
             self._pause = PAUSE
         if not self.is_heard:
             child.ports.listener.listen(self)
-        return False
+        return was_led
 
     def _is_close(self, caller: Caller) -> bool:
         """Whether calls follow each other closely, one at a time, and nobody needs this thread's token meanwhile."""

@@ -52,6 +52,7 @@ class Say:
     PING = 20
     PONG = 21
     LOOK = 22
+    DROP = 23
     LINK = 30
     UNLINK = 31
     UNLINKED = 32
@@ -94,11 +95,13 @@ class Line:
         self.socket = sock
         self.encoder = encoder
         self.waiting: dict[int, Waiter] = {}  # who waits for which answer
+        self.asked: dict[int, Any] = {}  # Any: a FarCaller; the other side's calls that are not answered
+        self.owner: Any = None  # Any: in the parent the Child at the other end
         self.numbers = itertools.count(1)
         self.is_parent = on_full is not None
         self.on_wait: Callable[[], object] = _nothing
-        self.lead: Callable[[Waiter, int], bool] | None = None
-        """Called by who has sent a request; True when the answer has come by then. Only the parent's end has it."""
+        self.lead: Callable[[Waiter, int], bool | None] | None = None
+        """Called by who has sent a request; returns as `FarBox.append`. The parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
         self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from otpy.core.text import visible
 
-__all__ = ["Output"]
+__all__ = ["Output", "Pipe"]
 
 LINE = 8_000
 """Bytes of one line; a longer one is cut into several."""
@@ -26,28 +26,28 @@ class Output:
     def __init__(self) -> None:
         """Start nothing yet."""
         self._lock = threading.Lock()
-        self._open: dict[int, _Pipe] = {}
-        self._ended: deque[int] = deque()
+        self._open: dict[int, Pipe] = {}
+        self._ended: deque[Pipe] = deque()
         self._poll: select.epoll | None = None
         self._wake_fd = -1
         self._thread: threading.Thread | None = None
         self._is_closing = False
 
-    def add(self, path: str) -> tuple[int, int]:
-        """One more pipe: the end that is read here, and the other one. Raises OSError, RuntimeError."""
+    def add(self, path: str) -> tuple[Pipe, int]:
+        """One more pipe: what is read here, and the other end. Raises OSError, RuntimeError."""
         own, far = os.pipe2(os.O_CLOEXEC)
         try:
             os.set_blocking(own, False)
             with self._lock:
                 poll = self._start()
-                self._open[own] = _Pipe(own, path)
+                pipe = self._open[own] = Pipe(own, path)
                 poll.register(own, select.EPOLLIN)
         except BaseException:
             self._open.pop(own, None)
             os.close(own)
             os.close(far)
             raise
-        return own, far
+        return pipe, far
 
     def _start(self) -> select.epoll:
         if self._poll is None:
@@ -70,15 +70,9 @@ class Output:
         if wake_fd >= 0:
             os.close(wake_fd)
 
-    def name(self, fd: int, path: str) -> None:
-        """Whose it is has become known."""
-        pipe = self._open.get(fd)
-        if pipe is not None:
-            pipe.path = path
-
-    def end(self, fd: int) -> None:
+    def end(self, pipe: Pipe) -> None:
         """A child has ended: what is in the pipe is read and no more, as others may have inherited its other end."""
-        self._ended.append(fd)
+        self._ended.append(pipe)
         self._wake()
 
     def close(self) -> None:
@@ -101,7 +95,7 @@ class Output:
                 elif fd in self._open and not self._open[fd].read():
                     self._close(fd)
             if self._is_closing:
-                self._ended.extend(self._open)
+                self._ended.extend(self._open.values())
                 self._end_ended()
         self._close_poll(poll)
 
@@ -109,10 +103,10 @@ class Output:
         with suppress(BlockingIOError):
             os.eventfd_read(self._wake_fd)
         while self._ended:
-            fd = self._ended.popleft()
-            if fd in self._open:
-                self._open[fd].read()
-                self._close(fd)
+            pipe = self._ended.popleft()
+            if self._open.get(pipe.fd) is pipe:  # it may have been closed, and its number be that of another by now
+                pipe.read()
+                self._close(pipe.fd)
 
     def _close(self, fd: int) -> None:
         assert self._poll is not None  # noqa: S101 - it was started
@@ -122,18 +116,18 @@ class Output:
         os.close(fd)
 
 
-class _Pipe:
+class Pipe:
     """One pipe, and the line that is not complete yet."""
 
     def __init__(self, fd: int, path: str) -> None:
-        self._fd = fd
+        self.fd = fd
         self.path = path
         self._rest = b""
 
     def read(self) -> bool:
         """Log what is there, at most one read of it; False at the end."""
         try:
-            data = os.read(self._fd, READ)
+            data = os.read(self.fd, READ)
         except BlockingIOError:
             return True
         *lines, self._rest = (self._rest + data).split(b"\n")

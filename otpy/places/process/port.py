@@ -15,6 +15,7 @@ from otpy.core.text import exception_line
 from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
+from otpy.places.process.limits import limits_of
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
 from otpy.places.process.process import Child
@@ -49,7 +50,7 @@ class Port(Actor):
         assert isinstance(box, FarBox)  # noqa: S101 - made before it
         assert box.options is not None  # noqa: S101 - made with them
         try:
-            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, box.options.silence)
+            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, box.options)
         except (OSError, RuntimeError) as error:
             return Fail(NoConnection(f"no process could be started: {exception_line(error)}"))
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
@@ -57,7 +58,7 @@ class Port(Actor):
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, surroundings)
-        ref.system.beyonds[ref] = View(child)
+        ref.system.beyonds[ref] = child.view = View(child)
         terms = _terms(box.options) | {"redact": _carried(child, ref.system.redact)}
         child.line.say(Say.START, self.inside, list(args), kwargs, terms)
         box.open(child.line)
@@ -101,7 +102,7 @@ class Port(Actor):
 
 def _terms(options: Options) -> dict[str, object]:
     """What a child must know of its own spec."""
-    return {"max_queue": options.max_queue, "overflow": options.overflow}
+    return {"max_queue": options.max_queue, "overflow": options.overflow, "limits": limits_of(options)}
 
 
 def _carried(child: Child, redact: object) -> object:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoConnection, Reason
 from otpy.errors import SystemStoppedError
+from otpy.places.process.circles import Circles
 from otpy.places.process.helm import Helm
 from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
@@ -25,6 +26,7 @@ from otpy.places.process.spares import Spares
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -52,6 +54,7 @@ class Ports:
         self.spares = Spares()
         self.listener = Listener(self._is_over, self._end)
         self.heartbeats = Heartbeats(self.listener)
+        self.circles = Circles(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
         self._lock = threading.RLock()
@@ -106,7 +109,7 @@ class Ports:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
-        silence: float | None,
+        options: Options,
     ) -> Child:
         """A process for a port: a spare one that has imported the module already, or a new one; see `Child.bind`.
 
@@ -119,8 +122,8 @@ class Ports:
             if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
             child = self.spares.take(home[0]) or self._fork(home)
-            child.bind(ref, on_born, on_end, silence)  # with the lock held: it may end at any moment
-            self._output.name(child.output, child.path)
+            child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
+            self.add_spare(home)  # now: it is made while this one runs its `init`, and starts in a row overlap
         return child
 
     def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
@@ -149,7 +152,8 @@ class Ports:
         except BaseException:
             self._children.pop(child.number, None)
             child.discard()
-            self._output.end(child.output)
+            if child.output is not None:
+                self._output.end(child.output)
             raise
         return child
 
@@ -177,7 +181,8 @@ class Ports:
             self.spares.drop(child)
             self._children.pop(child.number, None)
         child.has_ended(status)
-        self._output.end(child.output)
+        if child.output is not None:
+            self._output.end(child.output)
         self._system.pool.notice_idle()
 
     def _lose_helper(self) -> None:

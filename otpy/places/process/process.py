@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
+from otpy.core.spec import DEFAULT
 from otpy.errors import MailboxFullError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.far import nobody, receive
 from otpy.places.process.lead import Lead
+from otpy.places.process.limits import MemoryWatch, cpu_blame
 from otpy.places.process.line import Line, Say
 from otpy.places.process.refs import Refs
 from otpy.places.process.ties import forget_names, hear_tie
@@ -24,11 +26,15 @@ from otpy.runtime.ref import Ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.core.spec import Options
+    from otpy.places.process.output import Pipe
     from otpy.places.process.ports import Ports
     from otpy.places.process.pulse import Pulse
+    from otpy.places.process.view import View
 
 __all__ = ["Child"]
 
+_CALLS = (Say.CALL, Say.CALL_WORDS, Say.ASK)
 GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
@@ -59,10 +65,12 @@ class Child:
         self.far, own = socket.socketpair()
         self.path = "a spare process"
         self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.line.owner = self
+        self.view: View | None = None
         self.refs = Refs(self.line, may_import=False)
         self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
-        self.output = -1
+        self.output: Pipe | None = None
         self.told: Reason | None = None
         self.report: dict[str, object] | None = None
         """What it has told of its crash."""
@@ -81,7 +89,7 @@ class Child:
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False
-        self._silence: float | None = None
+        self._options: Options = DEFAULT
         self.pulse: Pulse | None = None
 
     def bind(
@@ -89,11 +97,13 @@ class Child:
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
-        silence: float | None,
+        options: Options,
     ) -> None:
-        """Belong to a port; in its turn. It is killed after `silence` seconds without a sign of life; None: never."""
-        self._silence = silence
+        """Belong to a port; in its turn. `options` say how much silence and memory it may have."""
+        self._options = options
         self.path = ref.path
+        if self.output is not None:
+            self.output.path = ref.path
         self._on_born = on_born
         self._on_end = on_end
         self.ref = self.refs.root = ref
@@ -236,7 +246,9 @@ class Child:
             case [Say.PONG] if self.pulse is not None:
                 self.pulse.answered()
             case [Say.BORN, 0, None] if self.pulse is None:
-                self.pulse = self.ports.heartbeats.begin(self, self._silence)
+                self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
+                if self._options.max_memory_bytes is not None:
+                    MemoryWatch(self, self._options.max_memory_bytes)
                 poke(self.ref, lambda own: self._on_born(own, 0, None))
                 self.ports.add_spare(self.home)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
@@ -269,6 +281,8 @@ class Child:
         if target is None:
             nobody(self.line, frame)
             return
+        if frame[0] in _CALLS:
+            self.ports.circles.note(self)
         with suppress(MailboxFullError):
             if not receive(self.line, target, frame, self._sender):
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
@@ -316,7 +330,8 @@ class Child:
             return Killed()
         if code >= 0:
             return Exited(code)
-        return Signalled(-code, self.ports.blame() if -code == signal.SIGKILL else "")
+        blame = self.ports.blame() if -code == signal.SIGKILL else cpu_blame(code, self._options)
+        return Signalled(-code, blame)
 
     def read_rest(self) -> None:
         """Hear its last words."""

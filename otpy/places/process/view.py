@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
 from otpy.errors import ActorBusyError, BlockingError, CallExitError, ChildStateError, OtpyError
+from otpy.places.process.limits import told, usage
 from otpy.places.process.line import Say
 from otpy.places.process.plain import read
 from otpy.runtime.beyond import LOOK_TIME
@@ -30,8 +29,6 @@ T = TypeVar("T")
 
 SILENT = "silent"
 """The status of an actor whose process does not answer."""
-TICKS = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class View:
@@ -79,6 +76,13 @@ class View:
         answer = self._ask("busy", path).wait(LOOK_TIME)
         return self._silence(LOOK_TIME) if answer is LATE else str(self._read(StateRecord, answer).problem)
 
+    def leads(self, number: int) -> tuple[int, bool, list[str]] | None:
+        """To which call out of the process the answer to one into it leads; see `circles.leads_to`."""
+        match self._ask("leads", number).wait(LOOK_TIME):
+            case [int(out), bool(is_queued), [*paths]] if all(type(path) is str for path in paths):
+                return out, is_queued, [str(path) for path in paths]
+        return None
+
     def carry_out(self, verb: str, path: str, timeout: float | None, *args: object) -> None:
         """As `Beyond.carry_out`."""
         answer = self._ask(verb, path, *args).wait(None if timeout is None else timeout + LOOK_TIME)
@@ -87,8 +91,9 @@ class View:
 
     def facts(self, problem: str | None = None) -> ProcessRecord:
         """What the kernel knows of the process, whether it answers or not."""
-        memory, cpu = _usage(self._child.pid)
-        return ProcessRecord(pid=self._child.pid or 0, memory_bytes=memory, cpu=cpu, problem=problem)
+        memory, cpu = usage(self._child.pid)
+        limits = told(getattr(self._ref.mailbox, "options", None))
+        return ProcessRecord(pid=self._child.pid or 0, memory_bytes=memory, cpu=cpu, limits=limits, problem=problem)
 
     def _sight(self, look: Look, path: str, seconds: float) -> Sight:
         answer = look.wait(seconds)
@@ -202,13 +207,3 @@ def here_is_loop() -> bool:
     except BlockingError:
         return True
     return False
-
-
-def _usage(pid: int | None) -> tuple[int, float]:
-    """Bytes in memory and seconds of CPU time of a process, as Linux tells them; zeros elsewhere."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0, 0.0
-    words = text.rpartition(")")[2].split()  # the name before it may hold anything
-    return int(words[21]) * PAGE, (int(words[11]) + int(words[12])) / TICKS

@@ -1,0 +1,55 @@
+"""The pipes behind what process children print."""
+
+from __future__ import annotations
+
+import logging
+import os
+from queue import SimpleQueue
+
+import pytest
+
+from otpy.places.process.output import Output
+
+
+class Lines(logging.Handler):
+    """Hands on what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: SimpleQueue[str] = SimpleQueue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told.put(record.getMessage())
+
+
+@pytest.fixture
+def lines() -> object:
+    """What children are said to have printed."""
+    log, handler = logging.getLogger("otpy.child"), Lines()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    yield handler.told
+    log.removeHandler(handler)
+    log.setLevel(level)
+
+
+def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(lines: SimpleQueue[str]) -> None:
+    """A child ends, its pipe is closed, and the next child's pipe has its number before the end is told of."""
+    output = Output()
+    first, far = output.add("first")
+    other, far_other = output.add("other")
+    os.close(far)
+    os.write(far_other, b"then\n")
+    assert lines.get(timeout=5.0) == "other: then", "what came before that has been seen to by now"
+    second, far = output.add("second")
+    assert second.fd == first.fd
+    output.end(first)
+    os.write(far_other, b"and then\n")
+    assert lines.get(timeout=5.0) == "other: and then"
+    os.write(far, b"still here\n")
+    assert lines.get(timeout=5.0) == "second: still here"
+    os.close(far)
+    os.close(far_other)
+    output.close()
+    assert other.path == "other"
