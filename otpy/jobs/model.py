@@ -20,6 +20,7 @@ __all__ = [
     "Look",
     "Missed",
     "NewJob",
+    "Once",
     "Overlap",
     "QueueLook",
     "Schedule",
@@ -214,6 +215,16 @@ class Settled:
     """The failure to remember, counted among the errors or the crashes."""
     is_free: bool = False
     """Given back: the attempt is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """How it stands with what a job does once."""
+
+    how: Literal["begun", "done", "busy", "stale"]
+    """`begun`: by the one that asks, with this; `done`: here is the result; `busy`: the same attempt is at it already;
+    `stale`: the attempt that asks runs no longer."""
+    result: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

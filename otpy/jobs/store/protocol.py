@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Schedule, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled
 
 __all__ = ["Store", "Transaction"]
 
@@ -34,13 +34,28 @@ class Transaction(Protocol):
         """
 
     def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
-        """Write down how attempts went; False for one whose token is no longer that of the running job."""
+        """Write down how attempts went; False for one whose token is no longer that of the running job.
+
+        One that was cancelled meanwhile ends `cancelled`, whatever the outcome says.
+        """
 
     def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
         """Extend the leases of these (id, token); returns those that are lost."""
 
     def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
         """Keep how far a running job is; None leaves what is there. False for a token that is no longer its own."""
+
+    def begin_once(self, id: int, token: int, name: str) -> Once:
+        """Begin what a job does once over all its attempts; what an earlier one left unfinished is taken over."""
+
+    def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
+        """It is done, with this result; False when that attempt runs no longer, or has not begun it."""
+
+    def drop_once(self, id: int, token: int, name: str) -> None:
+        """It failed, and may be begun again."""
+
+    def cancelled(self) -> list[tuple[int, int]]:
+        """(id, token) of those that run and that somebody has cancelled."""
 
     def promote(self, limit: int, fence: Fence) -> set[str] | None:
         """Make `scheduled` jobs `ready` whose time has come; returns their queues."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Ask, Attempt, Job, Settled
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["claim", "note", "renew", "settle"]
+__all__ = ["cancelled", "claim", "note", "renew", "settle"]
 
 TAKE = f"""
 update job set state = 'running', attempt = attempt + 1, token = token + 1, owner = ?, lease_until = ?
@@ -79,8 +79,10 @@ def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int, *, merge: b
     failure = outcome.attempt.failure if outcome.attempt is not None else None
     row: tuple[str, str] | None = db.execute(
         """
-        update job set state = ?, lease_until = null, owner = '', run_at = coalesce(?, run_at), result = ?, reason = ?,
-            finished_at = ?, errors = errors + ?, crashes = crashes + ?, attempt = attempt - ?, releases = releases + ?
+        update job set state = iif(is_cancelled, 'cancelled', ?), lease_until = null, owner = '',
+            run_at = coalesce(?, run_at), result = iif(is_cancelled, null, ?), reason = iif(is_cancelled, reason, ?),
+            finished_at = iif(is_cancelled, ?, ?), errors = errors + ?,
+            crashes = crashes + ?, attempt = attempt - ?, releases = releases + ?
         where id = ? and token = ? and state = 'running' returning queue, state
         """,
         (
@@ -88,6 +90,7 @@ def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int, *, merge: b
             outcome.run_at,
             outcome.result,
             "its twin does it" if merge else outcome.reason,
+            now,
             None if state in ("scheduled", "ready") else now,
             failure is not None and failure not in CRASHES,
             failure in CRASHES,
@@ -116,6 +119,11 @@ def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int)
     """Extend leases; returns those that are no longer held."""
     text = "update job set lease_until = ? where id = ? and token = ? and state = 'running'"
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
+
+
+def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Those that run and that somebody has cancelled."""
+    return db.execute("select id, token from job where state = 'running' and is_cancelled").fetchall()
 
 
 def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, planned, upkeep
+from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, QueueLook, Schedule, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled
 
 __all__ = ["SqliteTransaction"]
 
@@ -46,6 +46,22 @@ class SqliteTransaction:
     def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
         """Keep how far a job is."""
         return claims.note(self._db, id, token, progress, checkpoint)
+
+    def begin_once(self, id: int, token: int, name: str) -> Once:
+        """Begin what is done once."""
+        return once.begin(self._db, id, token, name)
+
+    def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
+        """It is done."""
+        return once.keep(self._db, id, token, name, result)
+
+    def drop_once(self, id: int, token: int, name: str) -> None:
+        """It failed."""
+        once.drop(self._db, id, token, name)
+
+    def cancelled(self) -> list[tuple[int, int]]:
+        """Those that run and are to be cancelled."""
+        return claims.cancelled(self._db)
 
     def promote(self, limit: int, fence: Fence) -> set[str] | None:
         """Make those ready whose time has come."""

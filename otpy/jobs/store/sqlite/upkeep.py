@@ -87,6 +87,7 @@ def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> i
         " order by finished_at limit ?) returning id, queue, state",
         (before, limit),
     ).fetchall()
-    db.executemany("delete from failure where job = ?", [row[:1] for row in rows])
+    for table in ("failure", "once"):
+        db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
     tally.drop((queue, state) for _, queue, state in rows)
     return len(rows)

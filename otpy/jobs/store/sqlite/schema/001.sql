@@ -76,6 +76,15 @@ create table failure (
     primary key (job, number, at)
 ) without rowid;
 
+-- What a job does once, over all its attempts: begun by the attempt with this token, and done when it has a result.
+create table once (
+    job integer not null,
+    name text not null,
+    token integer not null,
+    result blob,
+    primary key (job, name)
+) without rowid;
+
 -- How many jobs a queue has in each state: a million rows are not counted whenever somebody looks.
 create table tally (
     queue text not null,
