@@ -145,3 +145,19 @@ def test_counts_follow_whatever_happens(store: Store, fence: Fence, clock: Clock
     assert looks["q"] == {"ready": 2, "running": 1, "done": 1, "dead": 1, "scheduled": 2}
     assert looks["other"] == {"ready": 1}
     assert d.state == "running"
+
+
+def test_what_is_ready_does_not_wait_again_when_the_clock_is_set_back(store: Store, fence: Fence, clock: Clock) -> None:
+    (made,) = insert(store, new(run_at=clock.now))
+    clock.now -= 100_000
+    assert [job.id for job in claim(store, fence)] == [made.id]
+
+
+def test_one_that_was_claimed_elsewhere_is_counted_as_well(store: Store, fence: Fence) -> None:
+    """The queue of a claim that another program has made is looked up."""
+    insert(store, new(queue="other"))
+    (job,) = claim(store, fence, queue="other")
+    getattr(store, "_claims", {}).clear()
+    assert settle(store, job, "done")
+    with store.transaction() as tx:
+        assert {look.name: look.numbers for look in tx.queues()}["other"] == {"ready": 0, "running": 0, "done": 1}

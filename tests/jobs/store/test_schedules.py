@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model import Fence, Schedule
+from otpy.jobs.model import Fence, Schedule, Unique
 
 from .shop import claim, new, numbers, settle
 
@@ -86,4 +86,12 @@ def test_a_pause_leaves_out_what_comes_meanwhile(store: Store, fence: Fence, clo
         tx.pause_schedule("s", is_paused=False)
     assert fire(store, fence, clock.now - 1) == []
     assert fire(store, fence, clock.now + 1) == []
+    assert numbers(store) == {"scheduled": 1}
+
+
+def test_a_schedule_of_a_job_of_which_there_is_one_keeps_its_key(store: Store, fence: Fence, clock: Clock) -> None:
+    job = new("tick", unique=Unique(key="u"))
+    assert planned(store, hourly(job=job))[0].job == job
+    for number in (1, 2):
+        fire(store, fence, clock.now + number)
     assert numbers(store) == {"scheduled": 1}

@@ -10,15 +10,26 @@ from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Attempt, Job, Settled
+    from otpy.jobs.model import Ask, Attempt, Job, Settled, State
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["cancelled", "claim", "note", "renew", "settle"]
 
-TAKE = f"""
-update job set state = 'running', attempt = attempt + 1, token = token + 1, owner = ?, lease_until = ?
-where id = ? returning {COLUMNS}
+TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
+
+AS_CLAIMED = "where id = ? and token = ? and state = 'running'"
+DONE = f"""
+update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ?
+{AS_CLAIMED} and not is_cancelled
 """  # noqa: S608 - our own text
+"""What most attempts lead to, and no more."""
+ENDED = f"""
+update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finished_at = ?,
+    run_at = coalesce(?, run_at), reason = ?, errors = errors + ?, crashes = crashes + ?,
+    attempt = attempt - ?, releases = releases + ?
+{AS_CLAIMED}
+"""  # noqa: S608 - our own text
+# None of these says `returning`: that doubles what a statement costs.
 
 KEPT = 20
 """Failed attempts of one job that are kept."""
@@ -30,18 +41,23 @@ CRASHES = ("crash", "lost")
 def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
     """Give jobs to the owners of one wish, one each, the first due first."""
     where, values = _wanted(ask, now)
-    ids = db.execute(
-        f"select id from job where {where} order by priority, run_at, id limit ?",  # noqa: S608 - our own text
-        (*values, len(ask.owners)),
-    ).fetchall()
-    jobs = [_take(db, job, owner, now + ask.lease_ms) for (job,), owner in zip(ids, ask.owners, strict=False)]
+    text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
+    rows = db.execute(text, (*values, len(ask.owners))).fetchall()
+    until = now + ask.lease_ms
+    jobs = [
+        job._replace(state="running", attempt=job.attempt + 1, token=job.token + 1, owner=owner, lease_until=until)
+        for job, owner in zip(map(job_of, rows), ask.owners, strict=False)
+    ]
+    db.executemany(TAKE, [(job.attempt, job.token, job.owner, until, job.id) for job in jobs])
     tally.moves(ask.queue, "ready", "running", len(jobs))
+    tally.claimed(jobs)
     return jobs
 
 
 def _wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
-    where = ["state = 'ready' and queue = ? and run_at <= ? and (deadline_at is null or deadline_at > ?)"]
-    values: list[Any] = [ask.queue, now, now]
+    # Not `run_at <= now`: what is ready was due, and need not wait again when the clock is set back.
+    where = ["state = 'ready' and queue = ? and (deadline_at is null or deadline_at > ?)"]
+    values: list[Any] = [ask.queue, now]
     for column, word, given in (
         ("needs", "in", ask.needs),
         ("tenant", "not in", ask.not_tenants),
@@ -55,81 +71,80 @@ def _wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
     return " and ".join(where), values
 
 
-def _take(db: sqlite3.Connection, id: int, owner: str, until: int) -> Job:
-    return job_of(db.execute(TAKE, (owner, until, id)).fetchone())
-
-
 def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> bool:
     """Write down how one attempt went."""
-    try:
-        row = _end_attempt(db, outcome, now)
-    except sqlite3.IntegrityError:  # unique until started, and a twin waits: the twin does it
-        row = _end_attempt(db, outcome, now, merge=True)
+    queue = tally.queue_of(outcome.id)
+    if queue is not None and outcome.state == "done" and outcome.attempt is None:
+        done = db.execute(DONE, (outcome.result, now, outcome.id, outcome.token))
+        if done.rowcount:
+            tally.moves(queue, "running", "done", 1)
+            return True
+    row = db.execute(f"select queue, is_cancelled, reason from otpy_job {AS_CLAIMED}", outcome[:2]).fetchone()  # noqa: S608
     if row is None:
         return False
-    queue, state = row
-    tally.moves(queue, "running", state, 1)
+    queue, is_cancelled, why = row
+    ended = outcome._replace(state="cancelled", result=None, reason=why) if is_cancelled else outcome
+    tally.moves(queue, "running", _end_attempt(db, ended, now), 1)
     if outcome.attempt is not None:
         _remember(db, outcome.id, outcome.attempt)
     return True
 
 
-def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int, *, merge: bool = False) -> tuple[str, str] | None:
-    state = "cancelled" if merge else outcome.state
+def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
+    """Write it; the state it led to."""
     failure = outcome.attempt.failure if outcome.attempt is not None else None
-    row: tuple[str, str] | None = db.execute(
-        """
-        update job set state = iif(is_cancelled, 'cancelled', ?), lease_until = null, owner = '',
-            run_at = coalesce(?, run_at), result = iif(is_cancelled, null, ?), reason = iif(is_cancelled, reason, ?),
-            finished_at = iif(is_cancelled, ?, ?), errors = errors + ?,
-            crashes = crashes + ?, attempt = attempt - ?, releases = releases + ?
-        where id = ? and token = ? and state = 'running' returning queue, state
-        """,
-        (
-            state,
-            outcome.run_at,
-            outcome.result,
-            "its twin does it" if merge else outcome.reason,
-            now,
-            None if state in ("scheduled", "ready") else now,
-            failure is not None and failure not in CRASHES,
-            failure in CRASHES,
-            outcome.is_free,
-            outcome.is_free,
-            outcome.id,
-            outcome.token,
-        ),
-    ).fetchone()
-    return row
+    words = (
+        outcome.state,
+        outcome.result,
+        None if outcome.state in ("scheduled", "ready") else now,
+        outcome.run_at,
+        outcome.reason,
+        failure is not None and failure not in CRASHES,
+        failure in CRASHES,
+        outcome.is_free,
+        outcome.is_free,
+        outcome.id,
+        outcome.token,
+    )
+    try:
+        db.execute(ENDED, words)
+    except sqlite3.IntegrityError:
+        if outcome.state == "cancelled":
+            raise
+        # Unique until started, and a twin waits: the twin does it.
+        return _end_attempt(db, outcome._replace(state="cancelled", reason="its twin does it"), now)
+    return outcome.state
 
 
 def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
     db.execute(
-        "insert or replace into failure (job, number, at, failure, text) values (?, ?, ?, ?, ?)",
+        "insert or replace into otpy_failure (job, number, at, failure, text) values (?, ?, ?, ?, ?)",
         (id, attempt.number, attempt.at, attempt.failure, attempt.text),
     )
+    if attempt.number <= KEPT:
+        return
     db.execute(
-        "delete from failure where job = ?1 and (number, at) not in"
-        " (select number, at from failure where job = ?1 order by at desc, number desc limit ?2)",
+        "delete from otpy_failure where job = ?1 and (number, at) not in"
+        " (select number, at from otpy_failure where job = ?1 order by at desc, number desc limit ?2)",
         (id, KEPT),
     )
 
 
 def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
     """Extend leases; returns those that are no longer held."""
-    text = "update job set lease_until = ? where id = ? and token = ? and state = 'running'"
+    text = "update otpy_job set lease_until = ? where id = ? and token = ? and state = 'running'"
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
 
 
 def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
     """Those that run and that somebody has cancelled."""
-    return db.execute("select id, token from job where state = 'running' and is_cancelled").fetchall()
+    return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled").fetchall()
 
 
 def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
     """Keep how far a job is."""
     done = db.execute(
-        "update job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"
+        "update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"
         " where id = ? and token = ? and state = 'running'",
         (progress, checkpoint, id, token),
     )

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["insert"]
 
 INSERT = """
-insert into job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
+insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
                  max_errors, max_crashes, timeout_ms, deadline_at, created_at, meta, replay_of,
                  schedule)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning id
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
 """
 
 TAKEN = {
@@ -33,7 +33,7 @@ def insert(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
     """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
     state: State = "ready" if new.run_at <= now else "scheduled"
     unique = new.unique
-    found = db.execute(
+    made = db.execute(
         INSERT,
         (
             new.kind,
@@ -56,15 +56,16 @@ def insert(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
             new.replay_of,
             new.schedule,
         ),
-    ).fetchone()
-    if found is None:
+    )
+    if not made.rowcount:
         return _taken(db, tally, new, now)
     tally.add(new.queue, state)
-    return Inserted(found[0])
+    assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
+    return Inserted(made.lastrowid)
 
 
 def _taken(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inserted:
-    row = db.execute("select id, kind, args from job where own_key = ?", (new.key,)).fetchone()
+    row = db.execute("select id, kind, args from otpy_job where own_key = ?", (new.key,)).fetchone()
     if row is not None:
         return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")
     assert new.unique is not None  # noqa: S101 - one of the two stood in the way
@@ -73,7 +74,7 @@ def _taken(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
 
 def _not_unique(db: sqlite3.Connection, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
     job, queue, state = db.execute(
-        f"select id, queue, state from job where unique_key = ? and {TAKEN[unique.until]}",  # noqa: S608 - our own text
+        f"select id, queue, state from otpy_job where unique_key = ? and {TAKEN[unique.until]}",  # noqa: S608 - our own text
         (unique.key,),
     ).fetchone()
     if unique.on_conflict == "raise":
@@ -82,7 +83,7 @@ def _not_unique(db: sqlite3.Connection, tally: Tally, new: NewJob, unique: Uniqu
         return Inserted(job, "kept")
     after: State = "ready" if new.run_at <= now else "scheduled"
     db.execute(
-        "update job set args = ?, run_at = ?, priority = ?, state = ? where id = ?",
+        "update otpy_job set args = ?, run_at = ?, priority = ?, state = ? where id = ?",
         (new.args, new.run_at, new.priority, after, job),
     )
     tally.moves(queue, state, after, 1)

@@ -16,10 +16,10 @@ def elect(db: sqlite3.Connection, name: str, owner: str, ttl_ms: int, now: int) 
     """Lead if nobody does; the epoch, or None."""
     row = db.execute(
         """
-        insert into leader (name, owner, epoch, elected_at, expires_at) values (?, ?, 1, ?, ?)
-        on conflict (name) do update set owner = excluded.owner, epoch = leader.epoch + 1,
+        insert into otpy_leader (name, owner, epoch, elected_at, expires_at) values (?, ?, 1, ?, ?)
+        on conflict (name) do update set owner = excluded.owner, epoch = otpy_leader.epoch + 1,
             elected_at = excluded.elected_at, expires_at = excluded.expires_at
-        where leader.expires_at <= excluded.elected_at returning epoch
+        where otpy_leader.expires_at <= excluded.elected_at returning epoch
         """,
         (name, owner, now, now + ttl_ms),
     ).fetchone()
@@ -29,7 +29,7 @@ def elect(db: sqlite3.Connection, name: str, owner: str, ttl_ms: int, now: int) 
 def lead_on(db: sqlite3.Connection, fence: Fence, owner: str, ttl_ms: int, now: int) -> bool:
     """Extend a lead that is not over yet."""
     done = db.execute(
-        "update leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
+        "update otpy_leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
         (now + ttl_ms, fence.name, owner, fence.epoch, now),
     )
     return bool(done.rowcount)
@@ -38,7 +38,7 @@ def lead_on(db: sqlite3.Connection, fence: Fence, owner: str, ttl_ms: int, now: 
 def resign(db: sqlite3.Connection, fence: Fence, owner: str, now: int) -> None:
     """End a lead; the row stays."""
     db.execute(
-        "update leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
+        "update otpy_leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
         (now, fence.name, owner, fence.epoch, now),
     )
 
@@ -46,6 +46,6 @@ def resign(db: sqlite3.Connection, fence: Fence, owner: str, now: int) -> None:
 def holds(db: sqlite3.Connection, fence: Fence, now: int) -> bool:
     """Whether this leader still leads; asked in the transaction that it guards."""
     row = db.execute(
-        "select 1 from leader where name = ? and epoch = ? and expires_at > ?", (fence.name, fence.epoch, now)
+        "select 1 from otpy_leader where name = ? and epoch = ? and expires_at > ?", (fence.name, fence.epoch, now)
     ).fetchone()
     return row is not None

@@ -71,6 +71,7 @@ class SqliteStore:
         """
         self.path = str(path)
         self._now = now
+        self._claims: dict[int, str] = {}
         self._lock = None if self.path == MEMORY else FileLock(make_file(Path(path)))
         with self._failures():
             self._db = sqlite3.connect(self.path, isolation_level=None, cached_statements=256)
@@ -88,7 +89,7 @@ class SqliteStore:
         with self._failures():
             self._db.execute("begin immediate")
             try:
-                transaction = SqliteTransaction(self._db, self._now())
+                transaction = SqliteTransaction(self._db, self._now(), self._claims)
                 yield transaction
                 transaction.finish()
                 self._db.execute("commit")

@@ -14,12 +14,32 @@ if TYPE_CHECKING:
 __all__ = ["Tally"]
 
 
+MOST = 10_000
+"""Claims whose queue is remembered."""
+
+
 class Tally:
     """The changes of one transaction."""
 
-    def __init__(self) -> None:
-        """None yet."""
+    def __init__(self, claims: dict[int, str] | None = None) -> None:
+        """None yet.
+
+        Args:
+            claims: the queues of jobs that were claimed here. A job never changes its queue, so they hold over
+                transactions, whether those were kept or not, and save a look at each row that is settled.
+        """
         self._changes: Counter[tuple[str, str]] = Counter()
+        self._claims = {} if claims is None else claims
+
+    def claimed(self, jobs: Iterable[Job]) -> None:
+        """Remember where these belong."""
+        if len(self._claims) > MOST:  # others have settled them
+            self._claims.clear()
+        self._claims.update({job.id: job.queue for job in jobs})
+
+    def queue_of(self, id: int) -> str | None:
+        """Where a job that is settled belongs, if it was claimed here."""
+        return self._claims.pop(id, None)
 
     def add(self, queue: str, state: State) -> None:
         """One more."""
@@ -42,7 +62,7 @@ class Tally:
         """Write them down, in the transaction."""
         changes = [(queue, state, number) for (queue, state), number in self._changes.items() if number]
         db.executemany(
-            "insert into tally (queue, state, number) values (?, ?, ?)"
+            "insert into otpy_tally (queue, state, number) values (?, ?, ?)"
             " on conflict (queue, state) do update set number = number + excluded.number",
             changes,
         )

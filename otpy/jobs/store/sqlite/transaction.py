@@ -19,10 +19,10 @@ __all__ = ["SqliteTransaction"]
 class SqliteTransaction:
     """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
 
-    def __init__(self, db: sqlite3.Connection, now: int) -> None:
+    def __init__(self, db: sqlite3.Connection, now: int, claims: dict[int, str]) -> None:
         """Begun already."""
         self._db = db
-        self._tally = Tally()
+        self._tally = Tally(claims)
         self.now = now
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:

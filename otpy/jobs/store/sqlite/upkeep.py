@@ -21,8 +21,8 @@ __all__ = ["cancel", "expire", "promote", "prune", "rescue"]
 def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[str]:
     """Make those ready whose time has come. No unique key is in the way: they hold it in both states."""
     rows = db.execute(
-        "update job set state = 'ready' where id in"
-        " (select id from job where state = 'scheduled' and run_at <= ? order by run_at limit ?) returning queue",
+        "update otpy_job set state = 'ready' where id in"
+        " (select id from otpy_job where state = 'scheduled' and run_at <= ? order by run_at limit ?) returning queue",
         (now, limit),
     ).fetchall()
     for (queue,) in rows:
@@ -33,11 +33,11 @@ def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[s
 def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[int]:
     """Give up those that wait and whose deadline is over; returns their ids."""
     rows = db.execute(
-        "select id, queue, state from job where deadline_at <= ? and state in ('scheduled', 'ready') limit ?",
+        "select id, queue, state from otpy_job where deadline_at <= ? and state in ('scheduled', 'ready') limit ?",
         (now, limit),
     ).fetchall()
     for job, queue, state in rows:
-        db.execute("update job set state = 'dead', reason = 'deadline', finished_at = ? where id = ?", (now, job))
+        db.execute("update otpy_job set state = 'dead', reason = 'deadline', finished_at = ? where id = ?", (now, job))
         tally.moves(queue, state, "dead", 1)
     return [row[0] for row in rows]
 
@@ -45,7 +45,7 @@ def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[i
 def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, now: int) -> list[Job]:
     """Take back jobs whose program is gone. Needs no handler, and asks nobody."""
     rows = db.execute(
-        f"select {COLUMNS} from job where state = 'running' and lease_until < ? order by lease_until limit ?",  # noqa: S608
+        f"select {COLUMNS} from otpy_job where state = 'running' and lease_until < ? order by lease_until limit ?",  # noqa: S608
         (now - grace_ms, limit),
     ).fetchall()
     jobs = [job_of(row) for row in rows]
@@ -67,14 +67,14 @@ def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str
     """Cancel those that wait; mark and return those that run."""
     running = []
     for one in ids:
-        row = db.execute(f"select {COLUMNS} from job where id = ?", (one,)).fetchone()  # noqa: S608 - our own text
+        row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (one,)).fetchone()  # noqa: S608 - our own text
         job = None if row is None else job_of(row)
         if job is not None and job.state == "running":
-            db.execute("update job set is_cancelled = 1, reason = ? where id = ?", (reason, one))
+            db.execute("update otpy_job set is_cancelled = 1, reason = ? where id = ?", (reason, one))
             running.append(job)
         elif job is not None and job.state in ("scheduled", "ready"):
             db.execute(
-                "update job set state = 'cancelled', reason = ?, finished_at = ? where id = ?", (reason, now, one)
+                "update otpy_job set state = 'cancelled', reason = ?, finished_at = ? where id = ?", (reason, now, one)
             )
             tally.move(job, "cancelled")
     return running
@@ -83,11 +83,11 @@ def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str
 def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> int:
     """Forget jobs that ended before; dead ones stay until somebody has looked at them. Returns how many."""
     rows = db.execute(
-        "delete from job where id in (select id from job where finished_at < ? and state <> 'dead'"
+        "delete from otpy_job where id in (select id from otpy_job where finished_at < ? and state <> 'dead'"
         " order by finished_at limit ?) returning id, queue, state",
         (before, limit),
     ).fetchall()
-    for table in ("failure", "once"):
+    for table in ("otpy_failure", "otpy_once"):
         db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
     tally.drop((queue, state) for _, queue, state in rows)
     return len(rows)

@@ -1,7 +1,7 @@
 -- Times are whole milliseconds of the wall clock. Indexes are partial where only few rows are of interest: a store with
 -- a million finished jobs must cost no more than an empty one.
 
-create table job (
+create table otpy_job (
     id integer primary key autoincrement,  -- never used again: people write it down
     kind text not null,
     queue text not null,
@@ -38,22 +38,22 @@ create table job (
     check ((state = 'running') = (lease_until is not null))
 );
 
-create index job_ready on job (queue, priority, run_at, id) where state = 'ready';
-create index job_scheduled on job (run_at) where state = 'scheduled';
-create index job_running on job (lease_until) where state = 'running';
-create index job_deadline on job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
-create index job_dead on job (id) where state = 'dead';
-create index job_finished on job (finished_at) where finished_at is not null;
-create unique index job_own_key on job (own_key) where own_key is not null;
-create unique index job_until_started on job (unique_key)
+create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
+create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
+create index otpy_job_running on otpy_job (lease_until) where state = 'running';
+create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
+create index otpy_job_dead on otpy_job (id) where state = 'dead';
+create index otpy_job_finished on otpy_job (finished_at) where finished_at is not null;
+create unique index otpy_job_own_key on otpy_job (own_key) where own_key is not null;
+create unique index otpy_job_until_started on otpy_job (unique_key)
     where unique_until = 'started' and state in ('scheduled', 'ready');
-create unique index job_until_finished on job (unique_key)
+create unique index otpy_job_until_finished on otpy_job (unique_key)
     where unique_until = 'finished' and state in ('scheduled', 'ready', 'running');
-create unique index job_forever on job (unique_key) where unique_until = 'forever';
+create unique index otpy_job_forever on otpy_job (unique_key) where unique_until = 'forever';
 
-create index job_schedule on job (schedule) where schedule is not null and state in ('scheduled', 'ready', 'running');
+create index otpy_job_schedule on otpy_job (schedule) where schedule is not null and state in ('scheduled', 'ready', 'running');
 
-create table schedule (
+create table otpy_schedule (
     id text primary key,
     expr text not null,
     tz text not null,
@@ -67,7 +67,7 @@ create table schedule (
     is_paused integer not null default 0
 ) without rowid;
 
-create table failure (
+create table otpy_failure (
     job integer not null,
     number integer not null,
     at integer not null,
@@ -77,7 +77,7 @@ create table failure (
 ) without rowid;
 
 -- What a job does once, over all its attempts: begun by the attempt with this token, and done when it has a result.
-create table once (
+create table otpy_once (
     job integer not null,
     name text not null,
     token integer not null,
@@ -86,7 +86,7 @@ create table once (
 ) without rowid;
 
 -- How many jobs a queue has in each state: a million rows are not counted whenever somebody looks.
-create table tally (
+create table otpy_tally (
     queue text not null,
     state text not null,
     number integer not null,
@@ -94,7 +94,7 @@ create table tally (
 ) without rowid;
 
 -- Who leads. A row is never deleted, for its epoch must grow.
-create table leader (
+create table otpy_leader (
     name text primary key,
     owner text not null,
     epoch integer not null,
