@@ -92,6 +92,8 @@ class KindOptions(TypedDict, total=False):
     until: Until
     killable: bool
     breakers: Iterable[str]
+    limit: int | None
+    tenant: Callable[..., str] | None
 
 
 class Kind(Generic[P, R]):
@@ -112,6 +114,8 @@ class Kind(Generic[P, R]):
         self.until: Until = options.get("until", "finished")
         self.killable = options.get("killable", False)
         self.breakers = tuple(options.get("breakers", ()))
+        self.limit = options.get("limit")
+        self.tenant = options.get("tenant")
         self.is_async = inspect.iscoroutinefunction(function)
         self._check()
 
@@ -138,7 +142,8 @@ class Kind(Generic[P, R]):
         unique = None
         if self.unique is not None:
             unique = Unique(key=f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}", until=self.until)
-        return JobSpec(self, data, self.queue, unique=unique)
+        tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
+        return JobSpec(self, data, self.queue, tenant=tenant, unique=unique)
 
     def _check(self) -> None:
         problem = self.retry.problem() if isinstance(self.retry, Retry) else f"retry={self.retry!r}: a jobs.Retry"
@@ -146,6 +151,8 @@ class Kind(Generic[P, R]):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value > 0):
                 problem = problem or f"{name}={safe_repr(value)}: seconds > 0, or None"
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            problem = problem or f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
         if self.until not in ("started", "finished", "forever"):
             problem = problem or f"until={safe_repr(self.until)}: started, finished or forever"
         if problem is not None:
@@ -175,6 +182,8 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
             attempt is given up. `needs`: labels its agent must have. `unique`: called with the arguments, gives the
             key of which there is one; `until` says how long: `started`, `finished`, `forever`. `killable`: run it in
             a process, which can be ended whatever it does. `breakers`: circuit breakers that hold it back while open.
+            `limit`: how many of its jobs may run at once. `tenant`: called with the arguments, says who shares the
+            queue fairly with others.
 
     Raises:
         SpecError: an option that cannot be.

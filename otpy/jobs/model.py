@@ -6,8 +6,13 @@ What is made once for each job is a named tuple: a frozen dataclass of thirty fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from otpy.core.number import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "LIVING",
@@ -24,11 +29,13 @@ __all__ = [
     "Once",
     "Overlap",
     "QueueLook",
+    "Rate",
     "Schedule",
     "Settled",
     "State",
     "Unique",
     "Until",
+    "Want",
 ]
 
 State: TypeAlias = Literal["scheduled", "ready", "running", "done", "dead", "cancelled", "replayed"]
@@ -180,6 +187,31 @@ class Fence:
     epoch: int
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many in a time: `jobs.Rate(100, per=60.0)`. By GCRA: evenly spread, after a burst."""
+
+    number: int
+    per: float = 1.0
+    """Seconds."""
+    burst: int = 1
+    """How many may begin at once after a rest."""
+
+    @property
+    def period_ms(self) -> float:
+        """Milliseconds from one to the next."""
+        return self.per * 1_000 / self.number
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        for name, value in (("number", self.number), ("burst", self.burst)):
+            if type(value) is not int or value < 1:
+                return f"{name}={value!r}: a whole number >= 1"
+        if not (is_number(self.per) and 0 < self.per < 1e9):  # noqa: PLR2004 - some thirty years
+            return f"per={self.per!r}: seconds > 0"
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A wish for jobs of one queue, on behalf of agents that are named."""
@@ -197,6 +229,16 @@ class Ask:
     """Kinds that are held back, or have reached their limit."""
     kinds: tuple[str, ...] | None = None
     """Only these; None means any."""
+    kind_rooms: Mapping[str, int] = field(default_factory=dict)
+    """How many more of a kind may run; a kind that is not here has no limit."""
+    tenant_limit: int | None = None
+    """Jobs of one tenant that may run at once."""
+    tenant_counts: Mapping[str, int] = field(default_factory=dict)
+    """How many of each tenant run."""
+    after_tenant: str = ""
+    """Who had the last turn: the one behind it has the next."""
+    rate: Rate | None = None
+    """How often jobs of this queue may begin."""
 
 
 class Settled(NamedTuple):
@@ -256,6 +298,16 @@ class Schedule:
     fired_at: int = 0
     """The last of its times that was done, or left out."""
     is_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Ready jobs that are alike in what they want of an agent."""
+
+    queue: str
+    kind: str
+    needs: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

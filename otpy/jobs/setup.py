@@ -10,7 +10,7 @@ from otpy.core.spec import Name
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.kind import new_job
-from otpy.jobs.model import Schedule
+from otpy.jobs.model import Rate, Schedule
 from otpy.jobs.store.sqlite.store import wall_clock
 
 if TYPE_CHECKING:
@@ -31,14 +31,22 @@ class Queue:
     name: str
     limit: int | None = None
     """Jobs of it that may run at once, whatever their agents; None means no limit."""
+    tenant_limit: int | None = None
+    """Jobs of one tenant that may run at once; tenants share a queue turn by turn in any case."""
+    rate: Rate | None = None
+    """How often jobs of it may begin."""
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
         if not isinstance(self.name, str) or not self.name:
             return f"Queue({safe_repr(self.name)}): a text"
-        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
-            return f"Queue({self.name!r}, limit={safe_repr(self.limit)}): a whole number >= 1, or None"
-        return None
+        for name, value in (("limit", self.limit), ("tenant_limit", self.tenant_limit)):
+            if value is not None and (type(value) is not int or value < 1):
+                return f"Queue({self.name!r}, {name}={safe_repr(value)}): a whole number >= 1, or None"
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            return f"Queue({self.name!r}, rate={safe_repr(self.rate)}): a jobs.Rate"
+        problem = None if self.rate is None else self.rate.problem()
+        return None if problem is None else f"Queue({self.name!r}, rate=Rate(…)): {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +100,10 @@ class Setup:
     def actor(self, cls: type[Any], role: str) -> Name[Any]:
         """The name of one of its actors."""
         return Name(f"{self.name}/{role}", cls)
+
+    def kind_limits(self) -> dict[str, int]:
+        """Kinds of which only so many may run at once."""
+        return {name: kind.limit for name, kind in self.kinds.items() if kind.limit is not None}
 
     def schedules(self) -> list[Schedule]:
         """What is declared here, as the store keeps it."""

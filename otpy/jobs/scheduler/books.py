@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from otpy.jobs.model import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from otpy.jobs.model import Job
     from otpy.jobs.setup import Crew, Queue
@@ -61,14 +61,22 @@ class Team(Generic[R]):
 class Books(Generic[R]):
     """Every agent rests or has one job; every running job of this program is at hand, or with one agent."""
 
-    def __init__(self, queues: dict[str, Queue]) -> None:
+    def __init__(self, queues: dict[str, Queue], kind_limits: Mapping[str, int] | None = None) -> None:
         """Know nobody."""
         self._queues = queues
+        self._kind_limits = kind_limits or {}
+        self._kinds: Counter[str] = Counter()
+        self._tenants: dict[str, Counter[str]] = {}
+        self._turns: dict[str, str] = {}
+        self.paused: frozenset[str] = frozenset()
+        """Queues of which nothing is given."""
+        self.held: frozenset[str] = frozenset()
+        """Kinds that are held back."""
         self._teams: dict[str, Team[R]] = {}
         self._workers: dict[R, Worker[R]] = {}
         self._by_owner: dict[str, Team[R]] = {}
         self._running: Counter[str] = Counter()
-        self._elsewhere: dict[int, str] = {}
+        self._elsewhere: dict[int, Job] = {}
         self._hopeful: dict[str, set[str]] = {}
         """Queues in which something may be ready, the one that has waited longest first, and the teams for which there
         is nothing."""
@@ -111,7 +119,8 @@ class Books(Generic[R]):
                 strays.append(job)
             else:
                 team.hand.append(job)
-                self._running[job.queue] += 1
+                self._count(job, 1)
+                self._turns[job.queue] = job.tenant
         return strays
 
     def deal(self) -> Iterator[Worker[R]]:
@@ -137,28 +146,38 @@ class Books(Generic[R]):
         left = [job for team in self._teams.values() for job in team.hand]
         for team in self._teams.values():
             team.hand.clear()
-        self._running.subtract(job.queue for job in left)
+        for job in left:
+            self._count(job, -1)
         return left
 
     def elsewhere(self, jobs: Iterable[Job]) -> None:
         """These run in another program, or did before it died: their leases count."""
         for job in jobs:
-            self._elsewhere[job.id] = job.queue
-            self._running[job.queue] += 1
+            self._elsewhere[job.id] = job
+            self._count(job, 1)
 
     def returned(self, jobs: Iterable[Job]) -> None:
         """They do so no longer."""
         for job in jobs:
-            queue = self._elsewhere.pop(job.id, None)
-            if queue is not None:
-                self._running[queue] -= 1
+            there = self._elsewhere.pop(job.id, None)
+            if there is not None:
+                self._count(there, -1)
 
     def _done(self, worker: Worker[R]) -> Job:
         job, worker.job = worker.job, None
         assert job is not None  # noqa: S101 - the caller has looked
         worker.team.busy -= 1
-        self._running[job.queue] -= 1
+        self._count(job, -1)
         return job
+
+    def _count(self, job: Job, change: int) -> None:
+        """Count one that runs, or does so no longer: then there is room, where a limit was in the way."""
+        self._running[job.queue] += change
+        self._kinds[job.kind] += change
+        if job.tenant:
+            self._tenants.setdefault(job.queue, Counter())[job.tenant] += change
+        if change < 0 and (job.queue in self._queues or job.kind in self._kind_limits):
+            self.hope([job.queue])
 
     # Wishes.
 
@@ -171,6 +190,7 @@ class Books(Generic[R]):
     def asks(self, lease_ms: int) -> list[Ask]:
         """Wishes for all that may be begun soon; `asked` tells how they went, before there are others."""
         asks: list[Ask] = []
+        reserved: Counter[str] = Counter()
         self._news.clear()
         for team in self._teams.values():
             owners = team.owners()
@@ -179,7 +199,7 @@ class Books(Generic[R]):
                 given = owners[: self._room(queue, len(owners), asks)]
                 if given:
                     owners = owners[len(given) :]
-                    asks.append(_ask(queue, given, team.crew, lease_ms))
+                    asks.append(self._ask(queue, given, team.crew, lease_ms, reserved))
         return asks
 
     def asked(self, asks: Iterable[Ask], jobs: Iterable[Job]) -> None:
@@ -196,19 +216,37 @@ class Books(Generic[R]):
         return [
             queue
             for queue, without in self._hopeful.items()
-            if crew.name not in without and (crew.queues is None or queue in crew.queues)
+            if crew.name not in without and queue not in self.paused and (crew.queues is None or queue in crew.queues)
         ]
 
     def _room(self, queue: str, wanted: int, asks: list[Ask]) -> int:
-        limit = self._queues[queue].limit if queue in self._queues else None
-        if limit is None:
+        own = self._queues.get(queue)
+        if own is None:
             return wanted
-        asked = sum(len(ask.owners) for ask in asks if ask.queue == queue)
-        return max(0, min(wanted, limit - self._running[queue] - asked))
+        asked = [len(ask.owners) for ask in asks if ask.queue == queue]
+        if own.tenant_limit is not None and asked:
+            return 0  # two wishes at once would not know of each other's tenants
+        return wanted if own.limit is None else max(0, min(wanted, own.limit - self._running[queue] - sum(asked)))
 
-
-def _ask(queue: str, owners: tuple[str, ...], crew: Crew, lease_ms: int) -> Ask:
-    return Ask(queue=queue, owners=owners, lease_ms=lease_ms, kinds=crew.kinds, needs=_needs(crew))
+    def _ask(self, queue: str, owners: tuple[str, ...], crew: Crew, lease_ms: int, reserved: Counter[str]) -> Ask:
+        """A wish within all limits; what it may use up of a kind's is reserved from the other wishes."""
+        own = self._queues.get(queue)
+        limits = self._kind_limits
+        rooms = {kind: limits[kind] - self._kinds[kind] - reserved[kind] for kind in crew.kinds if kind in limits}
+        reserved.update({kind: max(0, min(room, len(owners))) for kind, room in rooms.items()})
+        return Ask(
+            queue=queue,
+            owners=owners,
+            lease_ms=lease_ms,
+            kinds=crew.kinds,
+            needs=_needs(crew),
+            not_kinds=tuple(kind for kind in crew.kinds if kind in self.held),
+            kind_rooms=rooms,
+            tenant_limit=None if own is None else own.tenant_limit,
+            tenant_counts=dict(self._tenants.get(queue, {})),
+            after_tenant=self._turns.get(queue, ""),
+            rate=None if own is None else own.rate,
+        )
 
 
 def _needs(crew: Crew) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ class Scheduler(GenServer):
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
         self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
-        self.books: Books[Ref[Agent]] = Books(setup.queues)
+        self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.outcomes: list[Settled] = []
         self.is_exchanging = False
         running, queues = self.writer.within(None).call(Writer.run, _survey)

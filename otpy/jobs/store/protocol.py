@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled, Want
 
 __all__ = ["Store", "Transaction"]
 
@@ -32,6 +32,21 @@ class Transaction(Protocol):
 
         None here and below: the fence does not hold, another leads, and nothing was done.
         """
+
+    def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
+        """Move up ready jobs with a priority above 0 by one for each `step_ms` that they have waited."""
+
+    def pause(self, queue: str) -> None:
+        """Give none of its jobs, from whichever program; it is the scheduler that keeps to it."""
+
+    def resume(self, queue: str) -> None:
+        """Give them again."""
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when."""
+
+    def wants(self, limit: int) -> list[Want]:
+        """What at most so many ready jobs want of an agent."""
 
     def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
         """Write down how attempts went; False for one whose token is no longer that of the running job.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Ask, Attempt, Job, Settled, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancelled", "claim", "note", "renew", "settle"]
+__all__ = ["cancelled", "claim", "give", "note", "renew", "settle", "wanted"]
 
 TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
 
@@ -40,9 +40,13 @@ CRASHES = ("crash", "lost")
 
 def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
     """Give jobs to the owners of one wish, one each, the first due first."""
-    where, values = _wanted(ask, now)
+    where, values = wanted(ask, now)
     text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
-    rows = db.execute(text, (*values, len(ask.owners))).fetchall()
+    return give(db, tally, ask, db.execute(text, (*values, len(ask.owners))).fetchall(), now)
+
+
+def give(db: sqlite3.Connection, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
+    """Give these rows of jobs to the owners of a wish."""
     until = now + ask.lease_ms
     jobs = [
         job._replace(state="running", attempt=job.attempt + 1, token=job.token + 1, owner=owner, lease_until=until)
@@ -54,7 +58,8 @@ def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]
     return jobs
 
 
-def _wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
+def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
+    """Which jobs a wish is for, as SQL and its values."""
     # Not `run_at <= now`: what is ready was due, and need not wait again when the clock is set back.
     where = ["state = 'ready' and queue = ? and (deadline_at is null or deadline_at > ?)"]
     values: list[Any] = [ask.queue, now]

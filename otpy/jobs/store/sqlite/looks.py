@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model import Job, Look
 
-__all__ = ["find", "get", "queues", "running"]
+__all__ = ["WANTS", "find", "get", "queues", "running"]
+
+WANTS = """
+select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
+group by queue, kind, needs order by queue, kind, needs
+"""
 
 
 def get(db: sqlite3.Connection, id: int) -> Job | None:

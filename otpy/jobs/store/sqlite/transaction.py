@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.sqlite import claims, enqueue, leading, looks, once, planned, upkeep
+from otpy.jobs.model import Want
+from otpy.jobs.store.sqlite import claims, enqueue, fair, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
@@ -33,7 +35,40 @@ class SqliteTransaction:
         """Give jobs to agents."""
         if not self._holds(fence):
             return None
-        return [job for ask in asks for job in claims.claim(self._db, self._tally, ask, self.now)]
+        return [job for ask in asks for job in self._claim(ask)]
+
+    def _claim(self, ask: Ask) -> list[Job]:
+        rate = ask.rate
+        if rate is not None:
+            wish = len(ask.owners)
+            number = fair.allow(self._db, ask.queue, rate, wish=wish, now=self.now)
+            ask = replace(ask, owners=ask.owners[:number])
+        is_plain = not ask.kind_rooms and ask.tenant_limit is None and not fair.is_shared(self._db, ask.queue)
+        give = claims.claim if is_plain else fair.claim_fairly
+        jobs = give(self._db, self._tally, ask, self.now)
+        if rate is not None and len(jobs) < len(ask.owners):
+            fair.unused(self._db, ask.queue, rate, number=len(ask.owners) - len(jobs))
+        return jobs
+
+    def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
+        """Move up what has waited."""
+        return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
+
+    def pause(self, queue: str) -> None:
+        """Give none of its jobs."""
+        self._db.execute("insert or ignore into otpy_paused (queue, since) values (?, ?)", (queue, self.now))
+
+    def resume(self, queue: str) -> None:
+        """Give them again."""
+        self._db.execute("delete from otpy_paused where queue = ?", (queue,))
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when."""
+        return dict(self._db.execute("select queue, since from otpy_paused order by queue"))
+
+    def wants(self, limit: int) -> list[Want]:
+        """What ready jobs want: kinds, queues and labels, with how many there are of each."""
+        return [Want(*row) for row in self._db.execute(looks.WANTS, (limit,))]
 
     def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
         """Write down how attempts went."""

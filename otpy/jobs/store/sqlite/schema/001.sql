@@ -35,6 +35,7 @@ create table otpy_job (
     meta blob not null,
     replay_of integer,
     schedule text,
+    aged integer not null default 0,       -- steps by which its priority has risen
     check ((state = 'running') = (lease_until is not null))
 );
 
@@ -44,6 +45,8 @@ create index otpy_job_running on otpy_job (lease_until) where state = 'running';
 create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
 create index otpy_job_dead on otpy_job (id) where state = 'dead';
 create index otpy_job_finished on otpy_job (finished_at) where finished_at is not null;
+create index otpy_job_tenant on otpy_job (queue, tenant, priority, run_at, id) where state = 'ready' and tenant <> '';
+create index otpy_job_ageing on otpy_job (run_at) where state = 'ready' and priority > 0;
 create unique index otpy_job_own_key on otpy_job (own_key) where own_key is not null;
 create unique index otpy_job_until_started on otpy_job (unique_key)
     where unique_until = 'started' and state in ('scheduled', 'ready');
@@ -91,6 +94,18 @@ create table otpy_tally (
     state text not null,
     number integer not null,
     primary key (queue, state)
+) without rowid;
+
+-- When the next job of a queue with a rate may begin (GCRA: the theoretical arrival time, in milliseconds).
+create table otpy_rate (
+    key text primary key,
+    tat real not null
+) without rowid;
+
+-- Queues that are paused by hand.
+create table otpy_paused (
+    queue text primary key,
+    since integer not null
 ) without rowid;
 
 -- Who leads. A row is never deleted, for its epoch must grow.
