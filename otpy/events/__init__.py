@@ -6,6 +6,7 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
+from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.processes import ProcessAnswers, ProcessSilent
 from otpy.events.resilience import BreakerChanged
@@ -33,6 +34,9 @@ __all__ = [
     "DeadLetter",
     "Event",
     "Events",
+    "LeaderElected",
+    "LeaderLost",
+    "LeaderResigned",
     "LoopBlocked",
     "MailboxGrew",
     "Neighbour",

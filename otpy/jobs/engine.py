@@ -9,6 +9,7 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.errors import SpecError
+from otpy.jobs.duties import Steward
 from otpy.jobs.leader import Leader
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.sqlite import SqliteStore
@@ -46,6 +47,7 @@ class Engine(Supervisor):
         return [
             child(Writer, self._open).opts(id="writer", name=setup.actor(Writer, "writer")),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
+            child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
             child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),
         ]
 

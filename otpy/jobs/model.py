@@ -23,6 +23,7 @@ __all__ = [
     "Fence",
     "Inserted",
     "Job",
+    "Lead",
     "Look",
     "Missed",
     "NewJob",
@@ -210,6 +211,20 @@ class Rate:
         if not (is_number(self.per) and 0 < self.per < 1e9):  # noqa: PLR2004 - some thirty years
             return f"per={self.per!r}: seconds > 0"
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """Who was elected last, as its row says."""
+
+    owner: str
+    epoch: int
+    """One more at each election."""
+    elected_at: int
+    expires_at: int
+    """When it is over unless its owner extends it; written by the owner, whatever others would have set."""
+    ttl_ms: int
+    """How long the owner extends it each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

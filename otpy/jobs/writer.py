@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otpy.core.reason import Reason
+    from otpy.jobs.model import Lead
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
@@ -67,6 +68,11 @@ class Writer(GenServer):
     def changes(self) -> int:
         """A number that differs when another program has written."""
         return self.store.changes()
+
+    @call
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last; holds up nobody, and is not held up by other programs."""
+        return self.store.lead(name)
 
     @cast
     def commit(self) -> None:

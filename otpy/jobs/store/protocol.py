@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled, Want
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Lead, Look, NewJob, Once, QueueLook, Schedule, Settled, Want
 
 __all__ = ["Store", "Transaction"]
 
@@ -111,8 +111,12 @@ class Transaction(Protocol):
     def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
         """Fire it no more, or again; what was missed meanwhile is left out. False when there is none."""
 
-    def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
-        """Lead if nobody does: the epoch, one more than any before; None while another leads."""
+    def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
+        """Lead if nobody else does: the epoch, one more than any before; None while another leads.
+
+        `over` is a lead that has not been extended for as long as it lasts, whatever the clock says of it: nobody has
+        it any more if its row is still the same.
+        """
 
     def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
         """Go on leading; False when that is over."""
@@ -130,6 +134,9 @@ class Store(Protocol):
         Raises:
             StoreError: it could not be begun or committed: nothing of it is kept.
         """
+
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last; a look outside of any transaction, which holds up nobody."""
 
     def changes(self) -> int:
         """A number that differs when another program has written; cheap."""

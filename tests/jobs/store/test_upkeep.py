@@ -118,7 +118,7 @@ def test_the_oldest_that_waits_is_known(store: Store) -> None:
 @pytest.mark.report("J5", "oban-bg/oban-py#32")
 def test_one_leads_and_each_election_has_an_epoch_of_its_own(store: Store, clock: Clock) -> None:
     with store.transaction() as tx:
-        assert (tx.elect("x", "a", 100), tx.elect("x", "b", 100), tx.elect("x", "a", 100)) == (1, None, None)
+        assert (tx.elect("x", "a", 100), tx.elect("x", "b", 100), tx.elect("x", "c", 100)) == (1, None, None)
         assert tx.elect("other", "b", 100) == 1
     clock.now += 100
     with store.transaction() as tx:
@@ -135,3 +135,27 @@ def test_who_resigns_leaves_the_way_free_and_the_epoch_behind(store: Store) -> N
         assert tx.elect("x", "b", 100) is None
         tx.resign(Fence(name="x", epoch=1), "a")
         assert tx.elect("x", "b", 100) == 2
+
+
+def test_who_does_not_know_that_it_was_elected_is_so_again_and_its_first_epoch_is_over(store: Store) -> None:
+    with store.transaction() as tx:
+        assert (tx.elect("x", "a", 100), tx.elect("x", "a", 100)) == (1, 2)
+        assert not tx.lead_on(Fence(name="x", epoch=1), "a", 100)
+        assert tx.lead_on(Fence(name="x", epoch=2), "a", 100)
+
+
+def test_a_lead_that_is_over_whatever_the_clock_says_is_given_away_unless_it_was_extended(
+    store: Store, clock: Clock
+) -> None:
+    with store.transaction() as tx:
+        assert tx.elect("x", "a", 100) == 1
+    clock.now -= 3_600_000
+    seen = store.lead("x")
+    assert seen is not None
+    assert (seen.owner, seen.epoch, seen.ttl_ms) == ("a", 1, 100)
+    with store.transaction() as tx:
+        assert tx.lead_on(Fence(name="x", epoch=1), "a", 200)
+        assert tx.elect("x", "b", 100, seen) is None
+    with store.transaction() as tx:
+        assert tx.elect("x", "b", 100, store.lead("x")) == 2
+    assert store.lead("y") is None

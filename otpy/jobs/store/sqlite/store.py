@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError
+from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.opening import FileLock, check, make_file, migrate
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from otpy.jobs.model import Lead
 
 __all__ = ["SqliteStore", "wall_clock"]
 
@@ -98,6 +101,11 @@ class SqliteStore:
                     with suppress(sqlite3.Error):  # some failures end it by themselves
                         self._db.execute("rollback")
                 raise
+
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last."""
+        with self._failures():
+            return leading.lead(self._db, name)
 
     def changes(self) -> int:
         """Differs when another program has written."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Look, NewJob, Once, QueueLook, Schedule, Settled
+    from otpy.jobs.model import Ask, Fence, Inserted, Job, Lead, Look, NewJob, Once, QueueLook, Schedule, Settled
 
 __all__ = ["SqliteTransaction"]
 
@@ -155,9 +155,9 @@ class SqliteTransaction:
         """Fire it no more, or again."""
         return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
 
-    def elect(self, name: str, owner: str, ttl_ms: int) -> int | None:
-        """Lead if nobody does."""
-        return leading.elect(self._db, name, owner, ttl_ms, self.now)
+    def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
+        """Lead if nobody else does."""
+        return leading.elect(self._db, name, owner, ttl_ms, over, self.now)
 
     def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
         """Go on leading."""

@@ -114,5 +114,6 @@ create table otpy_leader (
     owner text not null,
     epoch integer not null,
     elected_at integer not null,
-    expires_at integer not null
+    expires_at integer not null,
+    ttl_ms integer not null                -- how long its owner lets it stand: others may be set up otherwise
 ) without rowid;
