@@ -20,6 +20,8 @@ from otpy.jobs.retry import Retry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from otpy.resilience import Breaker
+
 __all__ = ["JobSpec", "Kind", "KindOptions", "job", "new_job"]
 
 P = ParamSpec("P")
@@ -91,7 +93,7 @@ class KindOptions(TypedDict, total=False):
     unique: Callable[..., str] | None
     until: Until
     killable: bool
-    breakers: Iterable[str]
+    breakers: Iterable[Breaker]
     limit: int | None
     tenant: Callable[..., str] | None
 

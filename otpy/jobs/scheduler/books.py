@@ -68,10 +68,8 @@ class Books(Generic[R]):
         self._kinds: Counter[str] = Counter()
         self._tenants: dict[str, Counter[str]] = {}
         self._turns: dict[str, str] = {}
-        self.paused: frozenset[str] = frozenset()
-        """Queues of which nothing is given."""
-        self.held: frozenset[str] = frozenset()
-        """Kinds that are held back."""
+        self.rooms: Mapping[str, int] = {}
+        """How many of a kind may run just now, beside its limit; a kind that is not here may."""
         self._teams: dict[str, Team[R]] = {}
         self._workers: dict[R, Worker[R]] = {}
         self._by_owner: dict[str, Team[R]] = {}
@@ -176,7 +174,9 @@ class Books(Generic[R]):
         self._kinds[job.kind] += change
         if job.tenant:
             self._tenants.setdefault(job.queue, Counter())[job.tenant] += change
-        if change < 0 and (job.queue in self._queues or job.kind in self._kind_limits):
+        if change < 0 and self._limits(job.kind):
+            self.hope(list(self._hopeful))
+        elif change < 0 and job.queue in self._queues:
             self.hope([job.queue])
 
     # Wishes.
@@ -216,7 +216,7 @@ class Books(Generic[R]):
         return [
             queue
             for queue, without in self._hopeful.items()
-            if crew.name not in without and queue not in self.paused and (crew.queues is None or queue in crew.queues)
+            if crew.name not in without and (crew.queues is None or queue in crew.queues)
         ]
 
     def _room(self, queue: str, wanted: int, asks: list[Ask]) -> int:
@@ -228,11 +228,14 @@ class Books(Generic[R]):
             return 0  # two wishes at once would not know of each other's tenants
         return wanted if own.limit is None else max(0, min(wanted, own.limit - self._running[queue] - sum(asked)))
 
+    def _limits(self, kind: str) -> list[int]:
+        return [limits[kind] for limits in (self._kind_limits, self.rooms) if kind in limits]
+
     def _ask(self, queue: str, owners: tuple[str, ...], crew: Crew, lease_ms: int, reserved: Counter[str]) -> Ask:
         """A wish within all limits; what it may use up of a kind's is reserved from the other wishes."""
         own = self._queues.get(queue)
-        limits = self._kind_limits
-        rooms = {kind: limits[kind] - self._kinds[kind] - reserved[kind] for kind in crew.kinds if kind in limits}
+        limits = {kind: min(found) for kind in crew.kinds if (found := self._limits(kind))}
+        rooms = {kind: limit - self._kinds[kind] - reserved[kind] for kind, limit in limits.items()}
         reserved.update({kind: max(0, min(room, len(owners))) for kind, room in rooms.items()})
         return Ask(
             queue=queue,
@@ -240,7 +243,6 @@ class Books(Generic[R]):
             lease_ms=lease_ms,
             kinds=crew.kinds,
             needs=_needs(crew),
-            not_kinds=tuple(kind for kind in crew.kinds if kind in self.held),
             kind_rooms=rooms,
             tenant_limit=None if own is None else own.tenant_limit,
             tenant_counts=dict(self._tenants.get(queue, {})),

@@ -14,6 +14,7 @@ from otpy.jobs.errors import StoreError
 from otpy.jobs.model import Settled
 from otpy.jobs.retry import Retry
 from otpy.jobs.scheduler.books import Books
+from otpy.jobs.scheduler.gates import Gates
 from otpy.jobs.verdict import Failed, after_failure, given_back, snoozed
 from otpy.jobs.writer import Writer
 from otpy.runtime.links import Down
@@ -47,7 +48,9 @@ class Exchange:
     def __call__(self, tx: Transaction) -> None:
         """Do it, in the writer's transaction."""
         self.accepted = tx.settle(self.outcomes)
-        self.jobs = tx.claim(self.asks, self.fence) if self.asks else []
+        paused = tx.paused()
+        asks = [ask for ask in self.asks if ask.queue not in paused]
+        self.jobs = tx.claim(asks, self.fence) if asks else []
 
 
 class Scheduler(GenServer):
@@ -62,6 +65,7 @@ class Scheduler(GenServer):
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
         self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
+        self.gates = Gates(setup.kinds)
         self.outcomes: list[Settled] = []
         self.is_exchanging = False
         running, queues = self.writer.within(None).call(Writer.run, _survey)
@@ -82,6 +86,7 @@ class Scheduler(GenServer):
         """How an attempt went."""
         job = self.books.end(agent, id, token)
         if job is not None:
+            self.gates.leave(id, token, is_well={"done": True, "failed": False}.get(report[0]))
             self.outcomes.append(self._settled(job, report))
         self._deal()
         self._exchange()
@@ -141,6 +146,7 @@ class Scheduler(GenServer):
     def _exchange(self) -> None:
         if self.is_exchanging:
             return
+        self.books.rooms = self.gates.rooms(self.system.clock.now())
         asks = self.books.asks(round(self.setup.lease * 1_000))
         if not asks and not self.outcomes:
             return
@@ -154,12 +160,19 @@ class Scheduler(GenServer):
         for worker in self.books.deal():
             job = worker.job
             assert job is not None  # noqa: S101 - it was just dealt
+            wait = self.gates.enter(job, worker.ref)
+            if wait is not None:
+                self.books.end(worker.ref, job.id, job.token)
+                self.outcomes.append(snoozed(job, wait, self._now()))
+                continue
             if job.timeout_ms is not None:
                 self.send_after(job.timeout_ms / 1_000, ("timeout", worker.ref, job.id, job.token))
             worker.ref.cast(worker.ref.actor_class.work, job)
 
     def _lost(self, agent: Any, reason: Reason) -> None:
         job = self.books.leave(agent)
+        if job is not None:
+            self.gates.leave(job.id, job.token, is_well=None if isinstance(reason, Shutdown) else False)
         if job is not None and isinstance(reason, Shutdown):
             self.outcomes.append(given_back(job, self._now()))
         elif job is not None:
@@ -173,6 +186,7 @@ class Scheduler(GenServer):
         if job is None or (job.id, job.token) != (id, token):
             return
         self.books.leave(agent)
+        self.gates.leave(id, token, is_well=False)
         agent.kill()
         seconds = (job.timeout_ms or 0) / 1_000
         self._failed(job, Failed(failure="timeout", text=f"not done within {seconds:g} s"))
