@@ -2,4 +2,61 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from otpy.jobs.agents.context import Running, current
+from otpy.jobs.client import Client, Enqueued, of
+from otpy.jobs.cron import Cron, cron
+from otpy.jobs.decisions import Cancel, Dead, Snooze
+from otpy.jobs.engine import engine
+from otpy.jobs.errors import (
+    ArgumentsError,
+    JobsError,
+    KeyTakenError,
+    NoEngineError,
+    NoJobError,
+    NoSuchJobError,
+    StoreBrokenError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreVersionError,
+)
+from otpy.jobs.kind import JobSpec, Kind, job
+from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed
+from otpy.jobs.retry import Retry
+from otpy.jobs.setup import Crew, Queue
+
+__all__ = [
+    "ArgumentsError",
+    "Attempt",
+    "Cancel",
+    "Client",
+    "Crew",
+    "Cron",
+    "Dead",
+    "Enqueued",
+    "Job",
+    "JobSpec",
+    "JobsError",
+    "KeyTakenError",
+    "Kind",
+    "NoEngineError",
+    "NoJobError",
+    "NoSuchJobError",
+    "Queue",
+    "QueueLook",
+    "Rate",
+    "Replayed",
+    "Retry",
+    "Running",
+    "Snooze",
+    "StoreBrokenError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreVersionError",
+    "cron",
+    "current",
+    "engine",
+    "job",
+    "of",
+]

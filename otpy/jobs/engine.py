@@ -9,10 +9,11 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.errors import SpecError
+from otpy.jobs.client import engine_name
 from otpy.jobs.duties import Steward
 from otpy.jobs.leader import Leader
 from otpy.jobs.setup import Crew, Queue, Setup
-from otpy.jobs.store.sqlite import SqliteStore
+from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def engine(
         poll=poll,
     )
     setup.check()
-    return child(Engine, setup).opts(id=name)
+    return child(Engine, setup).opts(id=name, name=engine_name(name))
 
 
 def _crews(crews: tuple[Crew, ...], kinds: dict[str, Kind[..., Any]], name: str) -> tuple[Crew, ...]:

@@ -4,7 +4,9 @@ OtpyError
 └── JobsError
     ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
     ├── KeyTakenError           a key was used for another job
+    ├── NoEngineError (LookupError)  no engine of that name runs
     ├── NoJobError              no job runs here
+    ├── NoSuchJobError (LookupError)  the store has no job of that number
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
     │   ├── StoreFullError      the disk is full
@@ -20,7 +22,9 @@ __all__ = [
     "ArgumentsError",
     "JobsError",
     "KeyTakenError",
+    "NoEngineError",
     "NoJobError",
+    "NoSuchJobError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreError",
@@ -60,6 +64,33 @@ class KeyTakenError(JobsError):
         """Keep them."""
         self.kind, self.key, self.id = kind, key, id
         super().__init__(f"{kind}: the key {key!r} belongs to job {id}, which is another one")
+
+
+class NoEngineError(JobsError, LookupError):
+    """No engine of that name runs in this system; nothing was done.
+
+    Attributes:
+        name: the one that was asked for.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Keep it."""
+        self.name = name
+        super().__init__(f"no engine {name!r} runs here: put jobs.engine(…) into the tree, and use its name")
+
+
+class NoSuchJobError(JobsError, LookupError):
+    """The store has no job of that number, or has forgotten it; nothing was done.
+
+    Attributes:
+        ids: the numbers.
+    """
+
+    def __init__(self, *ids: int) -> None:
+        """Keep them."""
+        self.ids = ids
+        which = f"job {ids[0]}" if len(ids) == 1 else f"jobs {', '.join(map(str, ids))}"
+        super().__init__(f"there is no {which}, or it is forgotten")
 
 
 class NoJobError(JobsError):

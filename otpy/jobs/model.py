@@ -7,9 +7,10 @@ What is made once for each job is a named tuple: a frozen dataclass of thirty fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from otpy.core.number import is_number
+from otpy.jobs.args import decode, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ __all__ = [
     "Overlap",
     "QueueLook",
     "Rate",
+    "Replayed",
     "Schedule",
     "Settled",
     "State",
@@ -108,6 +110,7 @@ class NewJob(NamedTuple):
     deadline_at: int | None = None
     """When it is dead, however far it is."""
     meta: bytes = b""
+    """The effect key of the job that it runs again."""
     replay_of: int | None = None
     """The dead job that this one runs again."""
     schedule: str | None = None
@@ -123,6 +126,20 @@ class Inserted:
     how: Literal["new", "kept", "replaced", "refused", "differs"] = "new"
     """`kept`: a job with the same key was there; `replaced`: it has the new arguments now; `refused`: it is in the way;
     `differs`: the caller's own key was used before, for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of one job that was to be run again."""
+
+    id: int
+    """The old one's."""
+    new: int | None
+    """The new one's; for one that is `taken`, the one in the way."""
+    queue: str
+    how: Literal["new", "missing", "not_dead", "replayed", "taken"]
+    """`missing`: there is none of this number; `not_dead`: it has not been given up; `replayed`: that was done before;
+    `taken`: another job has its unique key now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +195,26 @@ class Job(NamedTuple):
     replay_of: int | None = None
     attempts: tuple[Attempt, ...] = ()
     """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What its function is called with. Raises ArgumentsError when a newer otpy has written it."""
+        return decode(self.args)
+
+    @property
+    def result_value(self) -> Any:  # Any: whatever its function returned
+        """What its function returned; None while it has not. Raises as `arguments`."""
+        return None if self.result is None else unpack(self.result)
+
+    @property
+    def progress_value(self) -> Any:  # Any: whatever its function tells
+        """How far it is, as it told last; None when it has not. Raises as `arguments`."""
+        return None if self.progress is None else unpack(self.progress)
+
+    @property
+    def effect_key(self) -> str:
+        """The same over all attempts and replays: for services that do a thing once for each key."""
+        return self.meta.decode() if self.meta else f"otpy-{self.created_at}-{self.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

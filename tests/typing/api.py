@@ -9,6 +9,7 @@ import asyncio
 from typing import Any, assert_type
 
 import otpy
+from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
 from otpy.resilience import Breaker, BreakerOpenError, Permit, Retry, RetryBudget, RetryError, retry
@@ -329,3 +330,54 @@ async def fetch_all() -> None:
         fetch("a")
     except RetryError as error:
         assert_type(error.attempts, int)
+
+
+# Jobs.
+
+
+@jobs.job(queue="mail", retry=jobs.Retry(errors=3, table={OSError: "retry"}), timeout=5.0, needs={"smtp"})
+def send_mail(to: str, subject: str, *, urgent: bool = False) -> int:
+    return jobs.current().attempt
+
+
+@jobs.job
+async def fetch_page(url: str) -> bytes | jobs.Snooze:
+    return jobs.Snooze(5.0) if not url else b""
+
+
+async def use_jobs(system: otpy.System) -> None:
+    assert_type(send_mail("a", "b"), int)
+    assert_type(send_mail.new("a", "b", urgent=True), jobs.JobSpec[int])
+    send_mail.new("a")  # type: ignore[call-arg]
+    send_mail.new("a", 3)  # type: ignore[arg-type]
+    send_mail.new("a", "b").opts(delay=1.0, priority=1, key="k", tenant="t", deadline=60.0)
+    send_mail.new("a", "b").opts(dely=1.0)  # type: ignore[call-arg]
+    jobs.job(timeuot=3.0)  # type: ignore[call-overload]
+    jobs.Retry(table={OSError: "again"})  # type: ignore[dict-item]
+
+    engine = jobs.of(system)
+    assert_type(engine, jobs.Client)
+    assert_type(engine.enqueue(send_mail.new("a", "b")), jobs.Enqueued)
+    engine.enqueue(send_mail)  # type: ignore[arg-type]
+    engine.enqueue(send_mail("a", "b"))  # type: ignore[arg-type]
+    assert_type(await engine.aenqueue_all([fetch_page.new("a"), send_mail.new("a", "b")]), list[jobs.Enqueued])
+    assert_type(engine.get(1), jobs.Job | None)
+    assert_type(engine.find(state="dead", limit=3), list[jobs.Job])
+    engine.find(state="gone")  # type: ignore[arg-type]
+    assert_type(engine.queues(), list[jobs.QueueLook])
+    assert_type(engine.cancel(1, 2, reason="no"), list[jobs.Job])
+    assert_type(engine.retry(1), list[jobs.Job])
+    engine.retry("1")  # type: ignore[arg-type]
+    assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
+    assert_type(engine.replay_all(kind="k", dry_run=True), list[jobs.Replayed])
+
+
+ENGINE: otpy.ChildSpec = jobs.engine(
+    "jobs.db",
+    [send_mail, fetch_page],
+    queues=[jobs.Queue("mail", limit=2, rate=jobs.Rate(100, per=60.0))],
+    crews=[jobs.Crew(name="mail", size=2, labels=frozenset({"smtp"})), jobs.Crew(name="net", place="loop")],
+    cron=[jobs.cron("0 8 * * 1", send_mail.new("a", "b"), tz="Europe/Berlin", missed="skip")],
+)
+jobs.engine("jobs.db", [send_mail], profile="quick")  # type: ignore[arg-type]
+jobs.cron("0 8 * * 1", send_mail.new("a", "b"), missed="never")  # type: ignore[arg-type]

@@ -8,7 +8,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Lead, Look, NewJob, Once, QueueLook, Schedule, Settled, Want
+    from otpy.jobs.model import (
+        Ask,
+        Fence,
+        Inserted,
+        Job,
+        Lead,
+        Look,
+        NewJob,
+        Once,
+        QueueLook,
+        Replayed,
+        Schedule,
+        Settled,
+        Want,
+    )
 
 __all__ = ["Store", "Transaction"]
 
@@ -83,6 +97,16 @@ class Transaction(Protocol):
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""
+
+    def hasten(self, ids: Sequence[int]) -> set[str]:
+        """Have those of them that are `scheduled` begin now; returns their queues."""
+
+    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+        """Enqueue those of them that are dead once more, as new jobs of the same work; the old ones are `replayed`.
+
+        A new one has fresh attempts, the keys of the old one, what that did once, and as much time for its deadline.
+        Each begins `gap_ms` after the one before. `is_forced` runs again what was replayed before, too.
+        """
 
     def prune(self, before: int, limit: int) -> int:
         """Forget jobs that ended before; dead ones stay. Returns how many."""

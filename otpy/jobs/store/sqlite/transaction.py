@@ -6,14 +6,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model import Want
-from otpy.jobs.store.sqlite import claims, enqueue, fair, leading, looks, once, planned, upkeep
+from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Fence, Inserted, Job, Lead, Look, NewJob, Once, QueueLook, Schedule, Settled
+    from otpy.jobs.model import (
+        Ask,
+        Fence,
+        Inserted,
+        Job,
+        Lead,
+        Look,
+        NewJob,
+        Once,
+        QueueLook,
+        Replayed,
+        Schedule,
+        Settled,
+    )
 
 __all__ = ["SqliteTransaction"]
 
@@ -115,6 +128,14 @@ class SqliteTransaction:
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel jobs."""
         return upkeep.cancel(self._db, self._tally, ids, reason, self.now)
+
+    def hasten(self, ids: Sequence[int]) -> set[str]:
+        """Have those that are scheduled begin now."""
+        return again.hasten(self._db, self._tally, ids, self.now)
+
+    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+        """Enqueue dead jobs once more."""
+        return again.replay(self._db, self._tally, ids, is_forced=is_forced, gap_ms=gap_ms, now=self.now)
 
     def prune(self, before: int, limit: int) -> int:
         """Forget old jobs."""
