@@ -35,6 +35,9 @@ class Queue:
     """Jobs of one tenant that may run at once; tenants share a queue turn by turn in any case."""
     rate: Rate | None = None
     """How often jobs of it may begin."""
+    retry_budget: float | None = 0.2
+    """Retries for each first attempt, over a minute, beside ten a second that there may be at any rate: when a service
+    is down, its retries must not be all that is done. Those above it wait longer. None means no budget."""
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
@@ -43,6 +46,8 @@ class Queue:
         for name, value in (("limit", self.limit), ("tenant_limit", self.tenant_limit)):
             if value is not None and (type(value) is not int or value < 1):
                 return f"Queue({self.name!r}, {name}={safe_repr(value)}): a whole number >= 1, or None"
+        if self.retry_budget is not None and not (is_number(self.retry_budget) and 0 <= self.retry_budget < 1e6):  # noqa: PLR2004
+            return f"Queue({self.name!r}, retry_budget={safe_repr(self.retry_budget)}): a number >= 0, or None"
         if self.rate is not None and not isinstance(self.rate, Rate):
             return f"Queue({self.name!r}, rate={safe_repr(self.rate)}): a jobs.Rate"
         problem = None if self.rate is None else self.rate.problem()

@@ -14,6 +14,7 @@ from otpy.jobs.errors import StoreError
 from otpy.jobs.model import Settled
 from otpy.jobs.retry import Retry
 from otpy.jobs.scheduler.books import Books
+from otpy.jobs.scheduler.budgets import Budgets
 from otpy.jobs.scheduler.gates import Gates
 from otpy.jobs.verdict import Failed, after_failure, given_back, snoozed
 from otpy.jobs.writer import Writer
@@ -66,6 +67,7 @@ class Scheduler(GenServer):
         self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.gates = Gates(setup.kinds)
+        self.budgets = Budgets(setup.queues)
         self.outcomes: list[Settled] = []
         self.is_exchanging = False
         running, queues = self.writer.within(None).call(Writer.run, _survey)
@@ -160,6 +162,7 @@ class Scheduler(GenServer):
         for worker in self.books.deal():
             job = worker.job
             assert job is not None  # noqa: S101 - it was just dealt
+            self.budgets.begun(job, self.system.clock.now())
             wait = self.gates.enter(job, worker.ref)
             if wait is not None:
                 self.books.end(worker.ref, job.id, job.token)
@@ -195,7 +198,8 @@ class Scheduler(GenServer):
     def _failed(self, job: Job, failed: Failed) -> None:
         backoff = self.setup.backoff_of(job.kind) or DEFAULT_BACKOFF
         chance = self.system.random.random()
-        self.outcomes.append(after_failure(job, failed, backoff, chance=chance, now=self._now()))
+        settled = after_failure(job, failed, backoff, chance=chance, now=self._now())
+        self.outcomes.append(self.budgets.spent(job, settled, self.system.clock.now(), self._now()))
         if self.outcomes[-1].state == "ready":
             self.books.hope([job.queue])
 
