@@ -17,7 +17,7 @@ from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from otpy.core.spec import ChildSpec
@@ -53,7 +53,7 @@ class Engine(Supervisor):
         ]
 
     def _open(self) -> SqliteStore:
-        return SqliteStore(self.setup.path, profile=self.setup.profile, now=self.setup.now)
+        return SqliteStore(self.setup.path, profile=self.setup.profile, now=self.setup.now, redact=self.setup.redact)
 
 
 def engine(
@@ -67,6 +67,7 @@ def engine(
     profile: Literal["full", "fast"] = "full",
     lease: float = 15.0,
     poll: float = 0.1,
+    redact: Callable[[str], str] | None = None,
 ) -> ChildSpec:
     """Everything that jobs need, as one child of a tree.
 
@@ -81,6 +82,7 @@ def engine(
             power fails.
         lease: seconds after which what a dead program has had is taken over.
         poll: seconds between two looks for jobs whose time has come, and for what other programs have enqueued.
+        redact: takes secrets out of the text of an error, or of a reason, before it is written.
 
     Raises:
         SpecError: options that cannot work.
@@ -96,6 +98,7 @@ def engine(
         profile=profile,
         lease=lease,
         poll=poll,
+        redact=redact,
     )
     setup.check()
     return child(Engine, setup).opts(id=name, name=engine_name(name))

@@ -102,6 +102,9 @@ class Setup:
     poll: float = 0.1
     """Seconds between two looks for what other programs have enqueued."""
 
+    redact: Callable[[str], str] | None = None
+    """Takes secrets out of a text that is written or shown."""
+
     def actor(self, cls: type[Any], role: str) -> Name[Any]:
         """The name of one of its actors."""
         return Name(f"{self.name}/{role}", cls)

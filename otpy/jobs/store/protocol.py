@@ -92,8 +92,11 @@ class Transaction(Protocol):
     def expire(self, limit: int, fence: Fence) -> list[int] | None:
         """Give up jobs that wait and whose deadline is over; returns their ids."""
 
-    def rescue(self, grace_ms: int, limit: int, fence: Fence) -> list[Job] | None:
-        """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were."""
+    def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
+        """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were.
+
+        No lease lasts longer than `lease_ms` from now: one that seems to was given before the clock was set back.
+        """
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""

@@ -159,3 +159,37 @@ def test_a_lead_that_is_over_whatever_the_clock_says_is_given_away_unless_it_was
     with store.transaction() as tx:
         assert tx.elect("x", "b", 100, store.lead("x")) == 2
     assert store.lead("y") is None
+
+
+# The clock is set.
+
+
+def test_what_dead_programs_have_left_does_not_wait_for_a_clock_that_was_set_back(
+    store: Store, fence: Fence, clock: Clock
+) -> None:
+    insert(store, new())
+    (job,) = claim(store, fence)
+    clock.now -= 3_000_000
+    with store.transaction() as tx:
+        assert tx.rescue(0, 10, fence, LEASE) == []
+    clock.now += LEASE + 1
+    with store.transaction() as tx:
+        assert [one.id for one in tx.rescue(0, 10, fence, LEASE) or ()] == [job.id]
+
+
+def test_who_leads_goes_on_when_the_clock_is_set_forward_less_than_a_lease(store: Store, clock: Clock) -> None:
+    with store.transaction() as tx:
+        tx.elect("x", "a", 100)
+    clock.now += 99
+    with store.transaction() as tx:
+        assert tx.elect("x", "b", 100) is None
+        assert tx.lead_on(Fence(name="x", epoch=1), "a", 100)
+
+
+def test_one_reading_of_the_clock_serves_a_transaction(store: Store, fence: Fence, clock: Clock) -> None:
+    with store.transaction() as tx:
+        clock.now += 1_000
+        (made,) = tx.insert([new(run_at=clock.now)])
+        assert tx.now == clock.now - 1_000
+    assert get(store, made.id).state == "scheduled"
+    assert get(store, made.id).created_at == clock.now - 1_000

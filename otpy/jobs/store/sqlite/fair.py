@@ -89,7 +89,8 @@ def _tenants(db: sqlite3.Connection, ask: Ask) -> list[str]:
 def allow(db: sqlite3.Connection, key: str, rate: Rate, *, wish: int, now: int) -> int:
     """How many of so many may begin now by a rate (GCRA); they are counted."""
     row = db.execute("select tat from otpy_rate where key = ?", (key,)).fetchone()
-    tat = max(float(row[0]) if row else 0.0, float(now))
+    most = now + rate.burst * rate.period_ms  # later only when the clock was set back
+    tat = min(max(float(row[0]) if row else 0.0, float(now)), most)
     number = max(0, min(wish, int((now - tat) / rate.period_ms + rate.burst + 1e-9)))
     if number:
         db.execute("insert or replace into otpy_rate (key, tat) values (?, ?)", (key, tat + number * rate.period_ms))

@@ -49,8 +49,9 @@ def lead(db: sqlite3.Connection, name: str) -> Lead | None:
 def lead_on(db: sqlite3.Connection, fence: Fence, owner: str, ttl_ms: int, now: int) -> bool:
     """Extend a lead that is not over yet."""
     done = db.execute(
-        "update otpy_leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
-        (now + ttl_ms, fence.name, owner, fence.epoch, now),
+        "update otpy_leader set expires_at = ?, ttl_ms = ?"
+        " where name = ? and owner = ? and epoch = ? and expires_at > ?",
+        (now + ttl_ms, ttl_ms, fence.name, owner, fence.epoch, now),
     )
     return bool(done.rowcount)
 

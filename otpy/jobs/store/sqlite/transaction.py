@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model import Want
+from otpy.jobs.redact import redacted
 from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from otpy.jobs.model import (
         Ask,
@@ -34,9 +35,12 @@ __all__ = ["SqliteTransaction"]
 class SqliteTransaction:
     """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
 
-    def __init__(self, db: sqlite3.Connection, now: int, claims: dict[int, str]) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, now: int, claims: dict[int, str], redact: Callable[[str], str] | None
+    ) -> None:
         """Begun already."""
         self._db = db
+        self._redact = redact
         self._tally = Tally(claims)
         self.now = now
 
@@ -85,7 +89,7 @@ class SqliteTransaction:
 
     def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
         """Write down how attempts went."""
-        return [claims.settle(self._db, self._tally, outcome, self.now) for outcome in outcomes]
+        return [claims.settle(self._db, self._tally, self._seemly(outcome), self.now) for outcome in outcomes]
 
     def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
         """Extend leases."""
@@ -119,15 +123,17 @@ class SqliteTransaction:
         """Give up those that are overdue."""
         return upkeep.expire(self._db, self._tally, limit, self.now) if self._holds(fence) else None
 
-    def rescue(self, grace_ms: int, limit: int, fence: Fence) -> list[Job] | None:
+    def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
         """Take back jobs of dead programs."""
         if not self._holds(fence):
             return None
+        if lease_ms is not None:
+            upkeep.shorten(self._db, self.now + lease_ms)
         return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel jobs."""
-        return upkeep.cancel(self._db, self._tally, ids, reason, self.now)
+        return upkeep.cancel(self._db, self._tally, ids, redacted(reason, self._redact), self.now)
 
     def hasten(self, ids: Sequence[int]) -> set[str]:
         """Have those that are scheduled begin now."""
@@ -191,6 +197,14 @@ class SqliteTransaction:
     def finish(self) -> None:
         """Write what was gathered; right before the commit."""
         self._tally.write(self._db)
+
+    def _seemly(self, outcome: Settled) -> Settled:
+        """Without secrets, which errors tell."""
+        attempt, hook = outcome.attempt, self._redact
+        if hook is None or (attempt is None and not outcome.reason):
+            return outcome
+        attempt = attempt and replace(attempt, text=redacted(attempt.text, hook))
+        return outcome._replace(attempt=attempt, reason=redacted(outcome.reason, hook))
 
     def _holds(self, fence: Fence) -> bool:
         return leading.holds(self._db, fence, self.now)

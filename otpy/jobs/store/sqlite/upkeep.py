@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancel", "expire", "promote", "prune", "rescue"]
+__all__ = ["cancel", "expire", "promote", "prune", "rescue", "shorten"]
+
+SPARE = 1_000
+"""Unused pages that a file may keep."""
+SHRINK = 500
+"""Pages that one round gives back."""
 
 
 def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[str]:
@@ -54,6 +59,11 @@ def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, n
     return jobs
 
 
+def shorten(db: sqlite3.Connection, until: int) -> None:
+    """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
+    db.execute("update otpy_job set lease_until = ?1 where state = 'running' and lease_until > ?1", (until,))
+
+
 def _lost(job: Job, now: int) -> Settled:
     attempt = Attempt(number=job.attempt, at=now, failure="lost", text=f"{job.owner} was not heard of within its lease")
     if job.crashes + 1 >= job.max_crashes:
@@ -90,4 +100,13 @@ def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> i
     for table in ("otpy_failure", "otpy_once"):
         db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
     tally.drop((queue, state) for _, queue, state in rows)
+    _shrink(db)
     return len(rows)
+
+
+def _shrink(db: sqlite3.Connection) -> None:
+    """Give unused pages back to the disk when they are many, a few at a time; else they are soon used again."""
+    unused, pages = (db.execute(f"pragma {what}").fetchone()[0] for what in ("freelist_count", "page_count"))
+    if unused > SPARE and unused > pages // 4:
+        for _ in range(min(SHRINK, unused - SPARE)):
+            db.execute("pragma incremental_vacuum(1)")  # Python takes but one step of a pragma without rows
