@@ -20,6 +20,7 @@ from otpy.jobs.errors import (
     StoreFullError,
     StoreVersionError,
 )
+from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import JobSpec, Kind, job
 from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed
 from otpy.jobs.retry import Retry
@@ -57,6 +58,7 @@ __all__ = [
     "cron",
     "current",
     "engine",
+    "enqueue_in",
     "job",
     "of",
 ]

@@ -6,6 +6,7 @@ Strict mypy reports an unused ignore, so a line that should be refused and is no
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import Any, assert_type
 
 import otpy
@@ -367,6 +368,9 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(engine.queues(), list[jobs.QueueLook])
     assert_type(engine.cancel(1, 2, reason="no"), list[jobs.Job])
     assert_type(engine.retry(1), list[jobs.Job])
+    connection = sqlite3.connect("jobs.db")
+    assert_type(jobs.enqueue_in(connection, send_mail.new("a", "b"), fetch_page.new("a")), list[jobs.Enqueued])
+    jobs.enqueue_in(connection, send_mail)  # type: ignore[arg-type]
     engine.retry("1")  # type: ignore[arg-type]
     assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
     assert_type(engine.replay_all(kind="k", dry_run=True), list[jobs.Replayed])
@@ -379,5 +383,6 @@ ENGINE: otpy.ChildSpec = jobs.engine(
     crews=[jobs.Crew(name="mail", size=2, labels=frozenset({"smtp"})), jobs.Crew(name="net", place="loop")],
     cron=[jobs.cron("0 8 * * 1", send_mail.new("a", "b"), tz="Europe/Berlin", missed="skip")],
 )
+jobs.engine("jobs.db", [send_mail], redact=lambda text: text.replace("secret", "***"))
 jobs.engine("jobs.db", [send_mail], profile="quick")  # type: ignore[arg-type]
 jobs.cron("0 8 * * 1", send_mail.new("a", "b"), missed="never")  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from otpy.jobs.model import Inserted
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["insert"]
+
+Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
+"""What statements are given to: a cursor of the caller's own, in `enqueue_in`."""
 
 INSERT = """
 insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
@@ -29,7 +32,7 @@ TAKEN = {
 """By whom a unique key is taken, as the indexes say it."""
 
 
-def insert(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inserted:
+def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
     state: State = "ready" if new.run_at <= now else "scheduled"
     unique = new.unique
@@ -64,7 +67,7 @@ def insert(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
     return Inserted(made.lastrowid)
 
 
-def _taken(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inserted:
+def _taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     row = db.execute("select id, kind, args from otpy_job where own_key = ?", (new.key,)).fetchone()
     if row is not None:
         return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")
@@ -72,7 +75,7 @@ def _taken(db: sqlite3.Connection, tally: Tally, new: NewJob, now: int) -> Inser
     return _not_unique(db, tally, new, new.unique, now)
 
 
-def _not_unique(db: sqlite3.Connection, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
+def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
     job, queue, state = db.execute(
         f"select id, queue, state from otpy_job where unique_key = ? and {TAKEN[unique.until]}",  # noqa: S608 - our own text
         (unique.key,),

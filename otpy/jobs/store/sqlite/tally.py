@@ -58,7 +58,7 @@ class Tally:
         """These are no longer there: queue and state of each."""
         self._changes.subtract(gone)
 
-    def write(self, db: sqlite3.Connection) -> None:
+    def write(self, db: sqlite3.Connection | sqlite3.Cursor) -> None:
         """Write them down, in the transaction."""
         changes = [(queue, state, number) for (queue, state), number in self._changes.items() if number]
         db.executemany(
