@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from otpy.core.number import is_number
 from otpy.core.spec import Name
 from otpy.core.text import safe_repr
-from otpy.errors import SpecError
-from otpy.jobs.errors import KeyTakenError, NoEngineError, NoSuchJobError
+from otpy.errors import CallTimeoutError, SpecError
+from otpy.jobs.endings import Endings
+from otpy.jobs.errors import KeyTakenError, NoEngineError, NoSuchJobError, NotEndedError
 from otpy.jobs.kind import new_job
 from otpy.jobs.model import Job, Look, Replayed
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -58,6 +59,8 @@ class Client:
         self._writer: NamedRef[Writer] = system.ref(Name(f"{name}/writer", Writer)).within(
             seconds, wait_for_name=PATIENCE
         )
+        self._endings: NamedRef[Endings] = system.ref(Name(f"{name}/endings", Endings))
+        self._janitor: NamedRef[Any] = system.ref(f"{name}/janitor")
         self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
 
     def __repr__(self) -> str:
@@ -78,7 +81,7 @@ class Client:
         """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
         wanted = list(specs)
         made = self._run(lambda tx: _insert(tx, wanted))
-        self._hope({spec.queue for spec in wanted})
+        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
         return made
 
     async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
@@ -90,10 +93,37 @@ class Client:
         wanted = list(specs)
         self._check()
         made: list[Enqueued] = await self._writer.acall(Writer.run, lambda tx: _insert(tx, wanted))
-        self._hope({spec.queue for spec in wanted})
+        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
         return made
 
     # Looking.
+
+    def wait(self, id: int, timeout: float | None = None) -> Job:
+        """The job, when it has ended, in whichever program it was done.
+
+        Args:
+            id: its number.
+            timeout: seconds; None waits without end.
+
+        Raises:
+            NoSuchJobError: there is none, or it is forgotten.
+            NotEndedError: the time is over; the job goes on.
+        """
+        try:
+            self._check()
+            job: Job = self._endings.within(timeout, wait_for_name=PATIENCE).call(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
+
+    async def await_end(self, id: int, timeout: float | None = None) -> Job:
+        """As `wait`, on any event loop."""
+        try:
+            self._check()
+            job: Job = await self._endings.within(timeout, wait_for_name=PATIENCE).acall(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
 
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts; None when there is none, or it is forgotten."""
@@ -177,7 +207,7 @@ class Client:
         """
         gap_ms = _gap(per_second)
         made = self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
-        self._hope({one.queue for one in made if one.how == "new"})
+        self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
         return made
 
     def replay_all(
@@ -212,7 +242,7 @@ class Client:
 
         made = self._run(replay)
         if not dry_run:
-            self._hope({one.queue for one in made if one.how == "new"})
+            self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
         return made
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
@@ -224,11 +254,14 @@ class Client:
         if self._system.names.get(engine_name(self._name)) is None:
             raise NoEngineError(self._name)
 
-    def _hope(self, queues: Collection[str]) -> None:
+    def _hope(self, queues: Collection[str], *, is_later: bool = False) -> None:
         """Tell the scheduler where there is work; in a program that does not lead there is none, and the other sees."""
         scheduler = self._scheduler.whereis()
         if scheduler is not None and queues:
             scheduler.cast(Scheduler.hope, set(queues))
+        janitor = self._janitor.whereis()
+        if janitor is not None and is_later:
+            janitor.tell("round")
 
 
 def of(system: System, name: str = "jobs") -> Client:
@@ -248,6 +281,11 @@ def _insert(tx: Transaction, specs: Sequence[JobSpec[Any]]) -> list[Enqueued]:
         if one.how in ("differs", "refused"):
             raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
     return [Enqueued(one.id, is_new=one.how == "new") for one in made]
+
+
+def _is_later(specs: Iterable[JobSpec[Any]]) -> bool:
+    """Whether the janitor has a time to note."""
+    return any(spec.delay > 0 or spec.deadline is not None for spec in specs)
 
 
 def _key(spec: JobSpec[Any], one: Inserted) -> str:

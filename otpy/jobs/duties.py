@@ -35,9 +35,9 @@ class Duties(Supervisor):
 
     strategy: Strategy = "rest_for_one"
 
-    def init(self, setup: Setup, fence: Fence) -> None:
-        """Of the leader with this epoch."""
-        self.setup, self.fence = setup, fence
+    def init(self, setup: Setup, fence: Fence, calm: float = 0.0) -> None:
+        """Of the leader with this epoch; nothing is taken back from others for so many seconds."""
+        self.setup, self.fence, self.calm = setup, fence, calm
 
     def children(self) -> list[ChildSpec]:
         """In start order."""
@@ -46,7 +46,7 @@ class Duties(Supervisor):
             child(Beat, setup).opts(id="beat", name=setup.actor(Beat, "beat")),
             child(Scheduler, setup, fence).opts(id="scheduler", name=setup.actor(Scheduler, "scheduler")),
             child(Timekeeper, setup, fence).opts(id="timekeeper", name=setup.actor(Timekeeper, "timekeeper")),
-            child(Janitor, setup, fence).opts(id="janitor", name=setup.actor(Janitor, "janitor")),
+            child(Janitor, setup, fence, self.calm).opts(id="janitor", name=setup.actor(Janitor, "janitor")),
             *(one for crew in setup.crews for one in self._crew(crew.name)),
         ]
 
@@ -78,9 +78,9 @@ class Steward(GenServer):
                 self._terminate(one.ref)
 
     @cast
-    def begin(self, fence: Fence) -> None:
+    def begin(self, fence: Fence, calm: float) -> None:
         """Begin them; the leader hears when that fails, now or later."""
-        spec = child(Duties, self.setup, fence).opts(restart="temporary")
+        spec = child(Duties, self.setup, fence, calm).opts(restart="temporary")
         try:
             self.duties = self.home.call(DynamicSupervisor.start_child, spec)
         except StartError as error:

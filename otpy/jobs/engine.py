@@ -11,6 +11,7 @@ from otpy.core.spec import child
 from otpy.errors import SpecError
 from otpy.jobs.client import engine_name
 from otpy.jobs.duties import Steward
+from otpy.jobs.endings import Endings
 from otpy.jobs.leader import Leader
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.sqlite.store import SqliteStore
@@ -50,6 +51,7 @@ class Engine(Supervisor):
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
             child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
             child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),
+            child(Endings, setup).opts(id="endings", name=setup.actor(Endings, "endings")),
         ]
 
     def _open(self) -> SqliteStore:
@@ -67,6 +69,7 @@ def engine(
     profile: Literal["full", "fast"] = "full",
     lease: float = 15.0,
     poll: float = 0.1,
+    keep: float = 604_800.0,
     redact: Callable[[str], str] | None = None,
 ) -> ChildSpec:
     """Everything that jobs need, as one child of a tree.
@@ -81,7 +84,8 @@ def engine(
         profile: `full` has everything on the disk before it is acknowledged; `fast` may lose the last moments when the
             power fails.
         lease: seconds after which what a dead program has had is taken over.
-        poll: seconds between two looks for jobs whose time has come, and for what other programs have enqueued.
+        poll: seconds between two looks for what other programs have enqueued.
+        keep: seconds after which jobs that have ended are forgotten, a week unless said; dead ones stay.
         redact: takes secrets out of the text of an error, or of a reason, before it is written.
 
     Raises:
@@ -98,6 +102,7 @@ def engine(
         profile=profile,
         lease=lease,
         poll=poll,
+        keep=keep,
         redact=redact,
     )
     setup.check()

@@ -3,6 +3,7 @@
 OtpyError
 └── JobsError
     ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
+    ├── NotEndedError (TimeoutError)  a job has not ended in time
     ├── KeyTakenError           a key was used for another job
     ├── NoEngineError (LookupError)  no engine of that name runs
     ├── NoJobError              no job runs here
@@ -25,6 +26,7 @@ __all__ = [
     "NoEngineError",
     "NoJobError",
     "NoSuchJobError",
+    "NotEndedError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreError",
@@ -99,6 +101,20 @@ class NoJobError(JobsError):
     def __init__(self) -> None:
         """Say what to do."""
         super().__init__("no job runs here; jobs.current() is for functions that an agent calls")
+
+
+class NotEndedError(JobsError, TimeoutError):
+    """A job has not ended in time; it goes on.
+
+    Attributes:
+        id: the job.
+        seconds: how long one has waited.
+    """
+
+    def __init__(self, id: int, seconds: float) -> None:
+        """Keep both."""
+        self.id, self.seconds = id, seconds
+        super().__init__(f"job {id} has not ended within {seconds:g} s; it goes on")
 
 
 class StoreError(JobsError):

@@ -12,6 +12,7 @@ from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.errors import CallTimeoutError, OtpyError
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
+from otpy.jobs.awake import Awake
 from otpy.jobs.duties import Steward
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model import Fence
@@ -58,6 +59,8 @@ class Leader(GenServer):
         self.steward = self.system.ref(setup.actor(Steward, "steward"))
         self.fence: Fence | None = None
         self.trusted_until = 0.0
+        self.awake = Awake(self.setup.lease / 2)
+        self.calm_until = 0.0
         self.not_before = 0.0
         self.begun = 0.0
         self._ends: str | None = None
@@ -90,6 +93,8 @@ class Leader(GenServer):
         self._step_down(self._ends or "it was told to stop")
 
     def _look(self) -> None:
+        if not self.awake.look(self._clock(), self.setup.now()):
+            self.calm_until = self._clock() + self.setup.lease
         try:
             wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)
         except (StoreError, CallTimeoutError) as error:
@@ -179,7 +184,7 @@ class Leader(GenServer):
             return self._end("its election took as long as a lease")
         self.is_leader, self._is_well = True, True
         self.system.events.emit(LeaderElected(path=self.ref.path, epoch=fence.epoch))
-        self.steward.cast(Steward.begin, fence)
+        self.steward.cast(Steward.begin, fence, max(0.0, self.calm_until - self.begun))
         return self.setup.lease * RENEW
 
     def _is_over(self, seen: Lead | None) -> bool:

@@ -99,6 +99,8 @@ class Setup:
     """The time that is written down, in milliseconds."""
     cron: tuple[Cron, ...] = ()
     """What is enqueued again and again."""
+    keep: float = 604_800.0
+    """Seconds after which jobs that have ended are forgotten; dead ones stay."""
     poll: float = 0.1
     """Seconds between two looks for what other programs have enqueued."""
 
@@ -143,6 +145,6 @@ class Setup:
     def _problems(self) -> Iterator[str]:
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
-        for name, value in (("lease", self.lease), ("poll", self.poll)):
+        for name, value in (("lease", self.lease), ("poll", self.poll), ("keep", self.keep)):
             if not (is_number(value) and value > 0):
                 yield f"{name}={safe_repr(value)}: seconds > 0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
 from otpy.jobs.cron import due, following
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.writer import Writer
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Fence, Job, Schedule
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.timers import Timer
 
 __all__ = ["Timekeeper"]
 
 SLICE = 60.0
 """Seconds it sleeps at most: the wall clock may be set meanwhile, forwards or back."""
+PAUSES = Backoff(first=0.1, most=5.0)
+"""Before a look that the store has failed is tried again."""
 
 
 class Round:
@@ -54,23 +58,39 @@ class Timekeeper(GenServer):
     """Keeps the schedules that this program declares, and fires those of all."""
 
     def init(self, setup: Setup, fence: Fence) -> None:
-        """Write down what is declared here, and look at once."""
+        """Look at once; what is declared here, and elsewhere, is in the store."""
         self.setup, self.fence = setup, fence
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
-        self.writer.within(None).call(Writer.run, lambda tx: tx.plan(setup.schedules()))
+        self._is_looking = self._is_wanted = False
+        self._failures = 0
+        self._timer: Timer | None = None
         self.ref.tell("look")
 
     def handle_info(self, message: object) -> None:
-        """The time has come."""
-        if message == "look":
+        """The time has come, or there may be another schedule."""
+        if message == "look" and self._is_looking:
+            self._is_wanted = True
+        elif message == "look":
+            self._is_looking, self._is_wanted = True, False
             done, own = Round(self.fence, self.system.random.random), self.ref
             self.writer.cast(Writer.submit, done, lambda error: own.cast(Timekeeper.looked, done, error))
 
     @cast
     def looked(self, done: Round, error: Exception | None) -> None:
         """Tell the scheduler, and sleep until the next time."""
-        if error is None and done.queues:
+        self._is_looking = False
+        if error is not None:
+            self._failures += 1
+            self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            return
+        self._failures = 0
+        if done.queues:
             self.scheduler.cast(Scheduler.hope, done.queues)
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000
-        self.send_after(1.0 if error else min(max(wait, 0.0), SLICE), "look")
+        self._wait(0.0 if self._is_wanted else min(wait, SLICE))
+
+    def _wait(self, seconds: float) -> None:
+        if self._timer is not None:
+            self.cancel_timer(self._timer)
+        self._timer = self.send_after(max(0.0, seconds), "look")

@@ -9,7 +9,7 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from otpy.jobs.model import Job
     from otpy.jobs.setup import Setup
@@ -44,10 +44,23 @@ class Beat(GenServer):
     def handle_info(self, message: object) -> None:
         """The time has come."""
         if message == "beat" and self.held:
-            held, own = list(self.held.items()), self.ref
-            lost: list[tuple[int, int]] = []
+            self.renew(lambda: None)
 
-            def renew(tx: Transaction) -> None:
-                lost.extend(tx.renew(held, self.lease_ms))
+    @cast
+    def renew(self, then: Callable[[], object]) -> None:
+        """Renew at once; `then` is called, in the writer's thread, when that is kept, and not when the store fails."""
+        held, own = list(self.held.items()), self.ref
+        lost: list[tuple[int, int]] = []
 
-            self.writer.cast(Writer.submit, renew, lambda error: None if error else own.cast(Beat.lost, lost))
+        def renew(tx: Transaction) -> None:
+            lost.extend(tx.renew(held, self.lease_ms))
+
+        def kept(error: Exception | None) -> None:
+            if error is None:
+                own.cast(Beat.lost, lost)
+                then()
+
+        if held:
+            self.writer.cast(Writer.submit, renew, kept)
+        else:
+            then()

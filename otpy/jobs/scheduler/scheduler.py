@@ -11,7 +11,7 @@ from otpy.core.text import safe_str
 from otpy.errors import CallTimeoutError
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.errors import StoreError
-from otpy.jobs.model import Settled
+from otpy.jobs.model import LIVING, Settled
 from otpy.jobs.retry import Retry
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.budgets import Budgets
@@ -65,6 +65,8 @@ class Scheduler(GenServer):
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
         self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
+        self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
+        self.janitor: NamedRef[Any] = self.system.ref(f"{setup.name}/janitor")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.gates = Gates(setup.kinds)
         self.budgets = Budgets(setup.queues)
@@ -119,6 +121,12 @@ class Scheduler(GenServer):
             return
         if exchange.jobs is None:
             self.leader.tell("look")  # another leads
+        ends = frozenset(one.id for one in exchange.outcomes if one.state not in LIVING)
+        if ends:
+            self.endings.tell(ends)
+        dues = [one.run_at for one in exchange.outcomes if one.state == "scheduled" and one.run_at is not None]
+        if dues:
+            self.janitor.tell(("due", min(dues)))
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
         self.beat.cast(Beat.change, jobs, [(one.id, one.token) for one in exchange.outcomes])

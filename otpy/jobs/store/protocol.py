@@ -98,6 +98,9 @@ class Transaction(Protocol):
         No lease lasts longer than `lease_ms` from now: one that seems to was given before the clock was set back.
         """
 
+    def due(self) -> int | None:
+        """When the next time comes of a job that waits for it, or whose deadline is then over."""
+
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""
 

@@ -131,6 +131,10 @@ class SqliteTransaction:
             upkeep.shorten(self._db, self.now + lease_ms)
         return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
 
+    def due(self) -> int | None:
+        """The next time of a job that waits."""
+        return upkeep.due(self._db)
+
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel jobs."""
         return upkeep.cancel(self._db, self._tally, ids, redacted(reason, self._redact), self.now)

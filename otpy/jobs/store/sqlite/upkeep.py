@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model import Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancel", "expire", "promote", "prune", "rescue", "shorten"]
+__all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]
 
 SPARE = 1_000
 """Unused pages that a file may keep."""
@@ -45,6 +45,18 @@ def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[i
         db.execute("update otpy_job set state = 'dead', reason = 'deadline', finished_at = ? where id = ?", (now, job))
         tally.moves(queue, state, "dead", 1)
     return [row[0] for row in rows]
+
+
+def due(db: sqlite3.Connection) -> int | None:
+    """The next time at which `promote` or `expire` has something to do; two looks at the ends of indexes."""
+    row: tuple[int | None] = db.execute(
+        """
+        select min(at) from (
+            select min(run_at) as at from otpy_job where state = 'scheduled' union all
+            select min(deadline_at) from otpy_job where deadline_at is not null and state in ('scheduled', 'ready'))
+        """
+    ).fetchone()
+    return row[0]
 
 
 def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, now: int) -> list[Job]:
