@@ -245,6 +245,29 @@ class Client:
             self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
         return made
 
+    def pause(self, *queues: str) -> None:
+        """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued."""
+
+        def pause(tx: Transaction) -> None:
+            for queue in queues:
+                tx.pause(queue)
+
+        self._run(pause)
+
+    def resume(self, *queues: str) -> None:
+        """Begin them again."""
+
+        def resume(tx: Transaction) -> None:
+            for queue in queues:
+                tx.resume(queue)
+
+        self._run(resume)
+        self._hope(queues)
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when, in milliseconds."""
+        return self._run(lambda tx: tx.paused())
+
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()
         found: T = self._writer.call(Writer.run, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child

@@ -152,3 +152,15 @@ def test_a_rate_that_cannot_be_is_refused(client: jobs.Client, rate: Any) -> Non
 def test_a_unique_job_is_enqueued_once(client: jobs.Client) -> None:
     first = client.enqueue(only.new("a").opts(delay=60.0))
     assert client.enqueue(only.new("a")) == jobs.Enqueued(first.id, is_new=False)
+
+
+def test_a_paused_queue_takes_jobs_and_begins_none(client: jobs.Client, timed: otpy.System) -> None:
+    client.pause("default")
+    made = client.enqueue(double.new(1))
+    timed.wait_idle()
+    assert client.get(made.id).state == "ready"  # type: ignore[union-attr]  # it was just enqueued
+    assert list(client.paused()) == ["default"]
+    client.resume("default")
+    timed.wait_idle()
+    assert client.get(made.id).state == "done"  # type: ignore[union-attr]  # as above
+    assert client.paused() == {}

@@ -1,0 +1,208 @@
+"""What can be asked of a program's engines over its control socket: looking with `read`, mending with `operate`.
+
+Each runs on a thread of its own and waits for the store's writer for a few seconds: an engine that is stuck is told so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from otpy.control.errors import BadRequestError
+from otpy.control.verbs import integer_of, register
+from otpy.core.spec import Name
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import visible
+from otpy.jobs.client import Client, engine_name
+from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.model import State
+from otpy.jobs.shown import job_line, job_whole, queue_line, replayed_line
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otpy.control.snapshot import Inspected
+    from otpy.jobs.kind import Kind
+    from otpy.runtime.system import System
+
+    Params = Mapping[str, object]
+
+__all__ = ["Desk"]
+
+SECONDS = 4.0
+"""For the writer's answer; less than the terminal waits."""
+MOST = 1_000
+"""Jobs in one reply, and in one request."""
+NO_ENGINE = "no engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One engine, as a verb sees it."""
+
+    system: System
+    name: str
+
+    @classmethod
+    def of(cls, system: Inspected, params: Params) -> Desk:
+        """The engine that is meant; without a name the only one. Raises BadRequestError."""
+        whole = cast("System", system)
+        known = [name.removesuffix("/engine") for name in list(whole.names) if name.endswith("/engine")]
+        wanted = params.get("engine")
+        if wanted is None and len(known) == 1:
+            return cls(whole, known[0])
+        if not known:
+            raise BadRequestError(f"{NO_ENGINE} for jobs runs in {visible(system.name)}")
+        if wanted is None:
+            raise BadRequestError(f"several engines run, name one: {', '.join(map(visible, sorted(known)))}")
+        if wanted not in known:
+            raise BadRequestError(f"{NO_ENGINE} {visible(str(wanted), 80)!r}: {did_you_mean(str(wanted)[:80], known)}")
+        return cls(whole, str(wanted))
+
+    @property
+    def client(self) -> Client:
+        """What talks to it."""
+        return Client(self.system, self.name, SECONDS)
+
+    def now(self) -> int:
+        """The store's time."""
+        writer = self.system.ref(Name(f"{self.name}/writer", Writer)).within(SECONDS)
+        found: int = writer.call(Writer.run, lambda tx: tx.now)
+        return found
+
+    def kind(self, name: str) -> Kind[..., Any] | None:
+        """A kind that is known here."""
+        engine = self.system.names.get(engine_name(self.name))
+        setup = getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
+        return None if setup is None else setup.kinds.get(name)
+
+
+@register("jobs", right="read")
+def overview(system: Inspected, params: Params) -> object:
+    """How each queue is, and whether this program leads."""
+    desk = Desk.of(system, params)
+    now, client = desk.now(), desk.client
+    paused = client.paused()
+    looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
+    for name in paused.keys() - looks.keys():
+        looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
+    is_leading = desk.system.names.get(f"{desk.name}/scheduler") is not None
+    return {
+        "engine": desk.name,
+        "is_leading": is_leading,
+        "queues": [looks[name] for name in sorted(looks)],
+        "crews": _crews(desk),
+    }
+
+
+@register("jobs.list", right="read")
+def listed(system: Inspected, params: Params) -> object:
+    """Jobs that fit `queue`, `state` and `kind`, the newest first; `before` an id; at most `limit`."""
+    desk = Desk.of(system, params)
+    state = _text(params, "state")
+    if state is not None and state not in get_args(State):
+        raise BadRequestError(f"no state {visible(state, 40)!r}: {did_you_mean(state[:40], get_args(State))}")
+    found = desk.client.find(
+        queue=_text(params, "queue"),
+        state=cast("State | None", state),
+        kind=_text(params, "kind"),
+        before=integer_of(params, "before", 0) or None,
+        limit=min(integer_of(params, "limit", 50), MOST),
+    )
+    now = desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.show", right="read")
+def shown(system: Inspected, params: Params) -> object:
+    """All of the job `id`."""
+    desk = Desk.of(system, params)
+    wanted = integer_of(params, "id", 0)
+    job = desk.client.get(wanted)
+    if job is None:
+        raise NoSuchJobError(wanted)
+    return job_whole(job, desk.now(), desk.kind(job.kind), desk.system.show)
+
+
+@register("jobs.cancel", right="operate")
+def cancel(system: Inspected, params: Params) -> object:
+    """Cancel the jobs `ids`."""
+    desk = Desk.of(system, params)
+    found = desk.client.cancel(*_ids(params), reason=_text(params, "reason") or "cancelled by hand")
+    now = desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.retry", right="operate")
+def retry(system: Inspected, params: Params) -> object:
+    """Have the jobs `ids` begin now that wait for their time."""
+    desk = Desk.of(system, params)
+    found, now = desk.client.retry(*_ids(params)), desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.replay", right="operate")
+def replay(system: Inspected, params: Params) -> object:
+    """Run dead jobs again: `ids`, or all that fit `queue` and `kind`; `dry_run` only names them."""
+    desk = Desk.of(system, params)
+    rate = params.get("per_second")
+    per_second = None if rate is None else cast("float", rate)  # the client looks at it
+    if params.get("ids"):
+        made = desk.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
+    else:
+        made = desk.client.replay_all(
+            queue=_text(params, "queue"),
+            kind=_text(params, "kind"),
+            limit=min(integer_of(params, "limit", MOST), MOST),
+            per_second=per_second,
+            dry_run=params.get("dry_run") is True,
+        )
+    return [replayed_line(one) for one in made]
+
+
+@register("jobs.pause", right="operate")
+def pause(system: Inspected, params: Params) -> None:
+    """Begin no more jobs of `queue`."""
+    Desk.of(system, params).client.pause(_queue(params))
+
+
+@register("jobs.resume", right="operate")
+def resume(system: Inspected, params: Params) -> None:
+    """Begin them again."""
+    Desk.of(system, params).client.resume(_queue(params))
+
+
+def _crews(desk: Desk) -> list[dict[str, object]]:
+    """The agents that live here, by crew."""
+    engine = desk.system.names.get(engine_name(desk.name))
+    setup = getattr(getattr(engine, "actor", None), "setup", None)
+    crews = [] if setup is None else setup.crews
+    found: list[dict[str, object]] = []
+    for crew in crews:
+        home = desk.system.names.get(f"{desk.name}/agents/{crew.name}")
+        ready = 0 if home is None else desk.system.record(home.path).children
+        found.append({"name": crew.name, "place": crew.place, "desired": crew.size + crew.spare, "ready": ready})
+    return found
+
+
+def _queue(params: Params) -> str:
+    queue = _text(params, "queue")
+    if not queue:
+        raise BadRequestError("the parameter 'queue' is missing: it names a queue")
+    return queue
+
+
+def _text(params: Params, name: str) -> str | None:
+    value = params.get(name)
+    if value is not None and not isinstance(value, str):
+        raise BadRequestError(f"the parameter {name!r} must be a text")
+    return value
+
+
+def _ids(params: Params) -> list[int]:
+    ids = params.get("ids")
+    whole = isinstance(ids, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in ids)
+    if not whole or not isinstance(ids, list) or not 0 < len(ids) <= MOST:
+        raise BadRequestError(f"the parameter 'ids' must be a list of up to {MOST} numbers of jobs")
+    return [one for one in ids if isinstance(one, int)]
