@@ -6,6 +6,7 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
+from otpy.events.jobs import CrewChanged
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.processes import ProcessAnswers, ProcessSilent
@@ -31,6 +32,7 @@ __all__ = [
     "ChildStarted",
     "ChildTerminated",
     "ChildUnstopped",
+    "CrewChanged",
     "DeadLetter",
     "Event",
     "Events",

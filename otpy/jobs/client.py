@@ -162,6 +162,10 @@ class Client:
         One that waits is `cancelled` at once. One that runs is told, and ends `cancelled` whatever it returns; until
         then it is `running`. One that has ended stays as it is.
 
+        A coroutine is cancelled where it awaits something, a process gets SIGTERM, and all see
+        `current().is_cancelled`; one that goes on has the engine's `grace` before its agent is killed. The program
+        that leads may be another one, and hears of it with its next beat.
+
         Raises:
             NoSuchJobError: there is none of that number; nothing was done.
         """
@@ -171,7 +175,12 @@ class Client:
             tx.cancel(ids, reason)
             return _all(tx, ids)
 
-        return self._run(cancel)
+        found = self._run(cancel)
+        running = [(job.id, job.token) for job in found if job.state == "running"]
+        scheduler = self._scheduler.whereis()
+        if scheduler is not None and running:
+            scheduler.cast(Scheduler.cancel, running)
+        return found
 
     def retry(self, *ids: int) -> list[Job]:
         """Have jobs begin now that wait for their time; returns them as they are then.

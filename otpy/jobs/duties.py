@@ -13,6 +13,7 @@ from otpy.core.text import safe_str
 from otpy.errors import ChildNotFoundError, StartError
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
+from otpy.jobs.agents.ledger import Ledger
 from otpy.jobs.janitor import Janitor
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.timekeeper import Timekeeper
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
     from otpy.jobs.model import Fence
-    from otpy.jobs.setup import Setup
+    from otpy.jobs.setup import Crew, Setup
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 
@@ -44,19 +45,21 @@ class Duties(Supervisor):
         setup, fence = self.setup, self.fence
         return [
             child(Beat, setup).opts(id="beat", name=setup.actor(Beat, "beat")),
+            child(Ledger, setup).opts(id="ledger", name=setup.actor(Ledger, "ledger")),
             child(Scheduler, setup, fence).opts(id="scheduler", name=setup.actor(Scheduler, "scheduler")),
             child(Timekeeper, setup, fence).opts(id="timekeeper", name=setup.actor(Timekeeper, "timekeeper")),
             child(Janitor, setup, fence, self.calm).opts(id="janitor", name=setup.actor(Janitor, "janitor")),
-            *(one for crew in setup.crews for one in self._crew(crew.name)),
+            *(self._home(crew.name) for crew in setup.crews),
+            *(self._foreman(crew) for crew in setup.crews),
         ]
 
-    def _crew(self, name: str) -> list[ChildSpec]:
-        crew = next(one for one in self.setup.crews if one.name == name)
-        home = self.setup.actor(DynamicSupervisor, f"agents/{name}")
-        return [
-            dynamic().opts(id=name, name=home),
-            child(Foreman, self.setup, crew).opts(id=f"{name}-foreman"),
-        ]
+    def _home(self, name: str) -> ChildSpec:
+        return dynamic().opts(id=name, name=self.setup.actor(DynamicSupervisor, f"agents/{name}"))
+
+    def _foreman(self, crew: Crew) -> ChildSpec:
+        """After all agents: foremen are stopped first, so that no crew begins a job while another one is stopped."""
+        name = self.setup.actor(Foreman, f"foreman/{crew.name}")
+        return child(Foreman, self.setup, crew).opts(id=f"{crew.name}-foreman", name=name)
 
 
 class Steward(GenServer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,7 +57,13 @@ class Engine(Supervisor):
         ]
 
     def _open(self) -> SqliteStore:
-        return SqliteStore(self.setup.path, profile=self.setup.profile, now=self.setup.now, redact=self.setup.redact)
+        return SqliteStore(
+            self.setup.path,
+            profile=self.setup.profile,
+            patience=self.setup.busy_seconds,
+            now=self.setup.now,
+            redact=self.setup.redact,
+        )
 
 
 def engine(
@@ -72,6 +79,9 @@ def engine(
     poll: float = 0.1,
     keep: float = 604_800.0,
     redact: Callable[[str], str] | None = None,
+    beat: float | None = None,
+    busy: float | None = None,
+    grace: float = 5.0,
 ) -> ChildSpec:
     """Everything that jobs need, as one child of a tree.
 
@@ -88,6 +98,10 @@ def engine(
         poll: seconds between two looks for what other programs have enqueued.
         keep: seconds after which jobs that have ended are forgotten, a week unless said; dead ones stay.
         redact: takes secrets out of the text of an error, or of a reason, before it is written.
+        beat: seconds between two renewals of leases, a sixth of one unless said; three of them, and `busy`, must fit
+            into a lease.
+        busy: seconds that the store waits for another program that writes; 5, or a third of a lease if that is less.
+        grace: seconds that a cancelled job has to wind up before its agent is killed.
 
     Raises:
         SpecError: options that cannot work.
@@ -105,6 +119,9 @@ def engine(
         poll=poll,
         keep=keep,
         redact=redact,
+        beat=beat,
+        busy=busy,
+        grace=grace,
     )
     setup.check()
     return child(Engine, setup).opts(id=name, name=engine_name(name))
@@ -119,9 +136,38 @@ def _crews(crews: tuple[Crew, ...], kinds: dict[str, Kind[..., Any]], name: str)
         crews = tuple(Crew(name=place, place=place) for place in sorted(wanted))  # type: ignore[arg-type]  # `_place`
     placed = [replace(crew, kinds=crew.kinds or tuple(wanted.get(_kind_of_place(crew), ()))) for crew in crews]
     left = set(kinds) - {kind for crew in placed for kind in crew.kinds}
+    if left:  # nobody has just their place: whoever is free to choose does them where that can be
+        placed = [
+            one if crew.kinds else replace(one, kinds=(*one.kinds, *sorted(_able(one, kinds, left))))
+            for crew, one in zip(crews, placed, strict=True)
+        ]
+        left -= {kind for crew in placed for kind in crew.kinds}
     if left:
         raise SpecError(name, f"no crew has the place for {', '.join(sorted(left))}")
+    for crew in placed:
+        _check_place(crew, [kinds[one] for one in crew.kinds if one in kinds], name)
     return tuple(placed)
+
+
+def _able(crew: Crew, kinds: dict[str, Kind[..., Any]], names: set[str]) -> set[str]:
+    """Those of these kinds that its place can do, though it is made for others."""
+    if crew.place == "process":
+        return names
+    return {name for name in names if not kinds[name].killable and crew.place != "loop"}
+
+
+def _check_place(crew: Crew, kinds: list[Kind[..., Any]], name: str) -> None:
+    """Refuse what a crew's place cannot do."""
+    for kind in kinds:
+        if crew.place == "loop" and not kind.is_async:
+            raise SpecError(name, f"crew {crew.name!r} is on the loop, where {kind.name} would block all others")
+        if kind.killable and crew.place != "process":
+            raise SpecError(name, f"crew {crew.name!r}: {kind.name} is killable, which needs place='process'")
+        if crew.place == "process":
+            try:
+                pickle.dumps(kind)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise SpecError(name, f"crew {crew.name!r}: {error}") from None
 
 
 def _place(kind: Kind[..., Any]) -> str:

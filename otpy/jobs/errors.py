@@ -3,11 +3,14 @@
 OtpyError
 └── JobsError
     ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
+    ├── JobCancelledError       the job that runs was cancelled
     ├── NotEndedError (TimeoutError)  a job has not ended in time
     ├── KeyTakenError           a key was used for another job
+    ├── LostJobError            the attempt that runs is over
     ├── NoEngineError (LookupError)  no engine of that name runs
     ├── NoJobError              no job runs here
     ├── NoSuchJobError (LookupError)  the store has no job of that number
+    ├── OnceBusyError           the same attempt is at it already
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
     │   ├── StoreFullError      the disk is full
@@ -21,12 +24,15 @@ from otpy.errors import OtpyError
 
 __all__ = [
     "ArgumentsError",
+    "JobCancelledError",
     "JobsError",
     "KeyTakenError",
+    "LostJobError",
     "NoEngineError",
     "NoJobError",
     "NoSuchJobError",
     "NotEndedError",
+    "OnceBusyError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreError",
@@ -93,6 +99,46 @@ class NoSuchJobError(JobsError, LookupError):
         self.ids = ids
         which = f"job {ids[0]}" if len(ids) == 1 else f"jobs {', '.join(map(str, ids))}"
         super().__init__(f"there is no {which}, or it is forgotten")
+
+
+class JobCancelledError(JobsError):
+    """The job that runs was cancelled; let it pass, and the attempt ends.
+
+    Attributes:
+        id: the job's.
+    """
+
+    def __init__(self, id: int) -> None:
+        """Keep it."""
+        self.id = id
+        super().__init__(f"job {id} was cancelled")
+
+
+class LostJobError(JobsError):
+    """The attempt that runs is over, whatever it does: its job was taken back, and another one does it.
+
+    Attributes:
+        id: the job's.
+    """
+
+    def __init__(self, id: int) -> None:
+        """Keep it."""
+        self.id = id
+        super().__init__(f"this attempt of job {id} is over; what it does now is not kept")
+
+
+class OnceBusyError(JobsError):
+    """The same attempt is at it already: `once` was called again, from within or beside it.
+
+    Attributes:
+        id: the job's.
+        key: what is done once.
+    """
+
+    def __init__(self, id: int, key: str) -> None:
+        """Keep both."""
+        self.id, self.key = id, key
+        super().__init__(f"job {id} is at {key!r} already; wait for that, or use another key")
 
 
 class NoJobError(JobsError):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import sys
 from dataclasses import dataclass, replace
 from functools import update_wrapper
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
@@ -105,6 +108,7 @@ class Kind(Generic[P, R]):
         """Made by `@job`, which says what the options mean."""
         update_wrapper(self, function)
         self.function = function
+        self._options = options
         self.signature = inspect.signature(function)
         self.name = options.get("name") or _name_of(function)
         self.queue = options.get("queue", "default")
@@ -124,6 +128,19 @@ class Kind(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Just call it, here and now."""
         return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name, as functions are: the process that loads it runs the same code. Raises PicklingError."""
+        module, name = self.function.__module__, self.function.__qualname__
+        found = _found(module, name)
+        if found is self:
+            return _found, (module, name)
+        if found is self.function:
+            return _made, (self.function, self._options)
+        text = (
+            f"{self.name} runs in no process: it has to be at the top of a module, and is not found as {module}.{name}"
+        )
+        raise pickle.PicklingError(text)
 
     def __repr__(self) -> str:
         """Its name."""
@@ -155,6 +172,8 @@ class Kind(Generic[P, R]):
                 problem = problem or f"{name}={safe_repr(value)}: seconds > 0, or None"
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             problem = problem or f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
+        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
+            problem = problem or "it is a generator: nothing of it would run; a function that returns a list, or None"
         if self.until not in ("started", "finished", "forever"):
             problem = problem or f"until={safe_repr(self.until)}: started, finished or forever"
         if problem is not None:
@@ -167,6 +186,18 @@ def _name_of(function: Callable[..., Any]) -> str:
     if module in ("__main__", "__mp_main__"):
         module = Path(getattr(sys.modules[module], "__file__", None) or module).stem
     return f"{module}.{function.__qualname__}"
+
+
+def _found(module: str, name: str) -> Any:  # Any: whatever is there, or None
+    """What stands there."""
+    try:
+        return attrgetter(name)(import_module(module))
+    except (ImportError, AttributeError):
+        return None
+
+
+def _made(function: Any, options: Any) -> Kind[..., Any]:  # Any: they were checked when it was made first
+    return Kind(function, **options)
 
 
 @overload

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Crew", "Queue", "Setup"]
 
 
+DELAY = 0.01
+"""Seconds that a renewal may wait for others that share its commit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Queue:
     """How a queue is worked off; one that nobody declares has no limits."""
@@ -66,6 +70,8 @@ class Crew:
     place: Place = "pool"
     queues: tuple[str, ...] | None = None
     """Whose jobs they do; None means all."""
+    max_memory_bytes: int | None = None
+    """What each of its processes may hold in memory; for `place="process"`."""
     labels: frozenset[str] = frozenset()
     """What they have: jobs that need more go to others."""
     kinds: tuple[str, ...] = ()
@@ -103,6 +109,23 @@ class Setup:
     """Seconds after which jobs that have ended are forgotten; dead ones stay."""
     poll: float = 0.1
     """Seconds between two looks for what other programs have enqueued."""
+    beat: float | None = None
+    """Seconds between two renewals of leases; None means a sixth of the lease."""
+    busy: float | None = None
+    """Seconds that the store waits for another program's write; None means 5, or a third of the lease if that is
+    less."""
+    grace: float = 5.0
+    """Seconds that a cancelled job has to wind up before its agent is killed."""
+
+    @property
+    def beat_seconds(self) -> float:
+        """Between two renewals."""
+        return self.lease / 6 if self.beat is None else self.beat
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long the store waits."""
+        return min(5.0, self.lease / 3) if self.busy is None else self.busy
 
     redact: Callable[[str], str] | None = None
     """Takes secrets out of a text that is written or shown."""
@@ -114,6 +137,10 @@ class Setup:
     def kind_limits(self) -> dict[str, int]:
         """Kinds of which only so many may run at once."""
         return {name: kind.limit for name, kind in self.kinds.items() if kind.limit is not None}
+
+    def crew(self, name: str) -> Crew:
+        """One of the crews."""
+        return next(one for one in self.crews if one.name == name)
 
     def schedules(self) -> list[Schedule]:
         """What is declared here, as the store keeps it."""
@@ -145,6 +172,21 @@ class Setup:
     def _problems(self) -> Iterator[str]:
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
-        for name, value in (("lease", self.lease), ("poll", self.poll), ("keep", self.keep)):
+        sound = True
+        for name, value in (
+            ("lease", self.lease),
+            ("poll", self.poll),
+            ("keep", self.keep),
+            ("beat", self.beat_seconds),
+            ("busy", self.busy_seconds),
+            ("grace", self.grace),
+        ):
             if not (is_number(value) and value > 0):
+                sound = False
                 yield f"{name}={safe_repr(value)}: seconds > 0"
+        need = 3 * self.beat_seconds + DELAY + self.busy_seconds if sound else 0.0
+        if need > self.lease:
+            yield (
+                f"lease={self.lease:g}: three beats of {self.beat_seconds:g} s, and a store that is busy for "
+                f"{self.busy_seconds:g} s, need {need:g}: a job would be taken for dead while its program lives"
+            )

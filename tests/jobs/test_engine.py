@@ -115,23 +115,6 @@ def test_a_key_gives_the_first_job_and_no_other(system: otpy.System, tmp_path: P
         client.enqueue(DOUBLE.new(2).opts(key="a"))
 
 
-def test_one_that_takes_too_long_is_ended_and_given_to_another(system: otpy.System, tmp_path: Path) -> None:
-    gate = Gate()
-
-    def hang() -> None:
-        gate.wait()
-
-    kind = job(timeout=0.2, retry=AT_ONCE)(hang)
-    client = started(system, tmp_path, kind)
-    made = client.enqueue(kind.new())
-    gate.reached()
-    gate.reached(2)
-    seen = client.get(made.id)
-    assert seen is not None
-    assert (seen.attempt, [one.failure for one in seen.attempts]) == (2, ["timeout"])
-    gate.open()
-
-
 def test_a_limit_of_a_queue_holds(system: otpy.System, tmp_path: Path) -> None:
     gate = Gate()
 

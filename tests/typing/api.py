@@ -341,9 +341,25 @@ def send_mail(to: str, subject: str, *, urgent: bool = False) -> int:
     return jobs.current().attempt
 
 
+@jobs.job(killable=True, stall_timeout=10.0)
+def read_lines(path: str) -> str:
+    own = jobs.current()
+    assert_type(own.is_cancelled, bool)
+    assert_type(own.deadline, float | None)
+    own.progress({"line": 1})
+    own.checkpoint(own.resume_from or 0)
+    own.raise_if_cancelled()
+    return assert_type(own.once("open", lambda: path), str)
+
+
 @jobs.job
 async def fetch_page(url: str) -> bytes | jobs.Snooze:
-    return jobs.Snooze(5.0) if not url else b""
+    async def page() -> bytes:
+        return url.encode()
+
+    found = await jobs.current().aonce("page", page)
+    assert_type(found, bytes)
+    return found or jobs.Snooze(5.0)
 
 
 async def use_jobs(system: otpy.System) -> None:
@@ -387,5 +403,6 @@ ENGINE: otpy.ChildSpec = jobs.engine(
     cron=[jobs.cron("0 8 * * 1", send_mail.new("a", "b"), tz="Europe/Berlin", missed="skip")],
 )
 jobs.engine("jobs.db", [send_mail], redact=lambda text: text.replace("secret", "***"))
+jobs.engine("jobs.db", [read_lines], lease=30.0, beat=4.0, busy=6.0, grace=2.0)
 jobs.engine("jobs.db", [send_mail], profile="quick")  # type: ignore[arg-type]
 jobs.cron("0 8 * * 1", send_mail.new("a", "b"), missed="never")  # type: ignore[arg-type]

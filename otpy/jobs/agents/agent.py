@@ -2,63 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+import asyncio
+import signal
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import Continue
-from otpy.core.text import exception_line
+from otpy.jobs.agents.attempt import report_of, report_of_failure
 from otpy.jobs.agents.context import CURRENT, Running
-from otpy.jobs.args import decode, pack
-from otpy.jobs.decisions import Cancel, Dead, Snooze
-from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.agents.desk import Desk
+from otpy.jobs.agents.ear import Ear
+from otpy.jobs.agents.office import Office
+from otpy.jobs.args import decode
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
+    from types import FrameType
+
+    from otpy.jobs.agents.attempt import Report
+    from otpy.jobs.agents.ledger import Ledger
     from otpy.jobs.kind import Kind
     from otpy.jobs.model import Job
-    from otpy.jobs.setup import Crew
     from otpy.runtime.named import NamedRef
+    from otpy.runtime.ref import Ref
 
-__all__ = ["Agent", "AsyncAgent", "Report"]
-
-Report: TypeAlias = tuple[str, Any]
-"""How an attempt went, as plain data: it may come out of a process."""
+__all__ = ["Agent", "AsyncAgent"]
 
 
 class _Doing(GenServer):
-    """What both kinds share."""
+    """What all of them share. They trap exits: one that is told to stop ends its job first, while there is time."""
 
-    def init(self, scheduler: NamedRef[Any], crew: Crew, kinds: dict[str, Kind[..., Any]]) -> Continue:
-        """Know what it can do; nothing else lives here."""
-        self.scheduler, self.crew, self.kinds = scheduler, crew, kinds
+    trap_exit = True
+
+    def init(self, engine: str, crew: str, kinds: dict[str, Kind[..., Any]], *, is_apart: bool = False) -> Continue:
+        """Know what it can do; nothing else lives here. `is_apart`: it has a process of its own."""
+        self.scheduler: NamedRef[Desk] = self.system.ref(f"{engine}/scheduler")
+        ledger: NamedRef[Ledger] = self.system.ref(f"{engine}/ledger")
+        self.office = Office(self.ref, self.scheduler, ledger)
+        self.crew, self.kinds = crew, kinds
+        self.doing: tuple[int, int, Event] | None = None
+        self.ear: Ref[Ear] | None = None
+        if is_apart:
+            signal.signal(signal.SIGTERM, self._heed)
+            self.ear = self.spawn_link(Ear, self)
         return Continue("join")
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
         """Say that it is there."""
-        from otpy.jobs.scheduler.scheduler import Scheduler  # noqa: PLC0415 - the two know each other
+        self.scheduler.cast(Desk.join, self.ref, self.crew, self.ear)
 
-        self.scheduler.cast(Scheduler.join, self.ref, self.crew)
+    def begin(self, job: Job, until: float | None, flag: Event | None) -> Running:
+        """Begin one; `flag` is set when it is cancelled, and is made here when it could not come along."""
+        own = Event() if flag is None else flag
+        self.doing = (job.id, job.token, own)
+        return Running(job, until, self.office, own)
 
     def tell(self, job: Job, report: Report) -> None:
         """Say how it went."""
-        from otpy.jobs.scheduler.scheduler import Scheduler  # noqa: PLC0415 - as above
+        self.doing = None
+        self.scheduler.cast(Desk.report, self.ref, job.id, job.token, report)
 
-        self.scheduler.cast(Scheduler.report, self.ref, job.id, job.token, report)
+    def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signal has it
+        """SIGTERM, from whomever: the job is told, and goes on as long as it is let."""
+        doing = self.doing
+        if doing is not None:
+            doing[2].set()
 
 
 class Agent(_Doing):
-    """Does jobs that are plain functions, in the turn of the message that brings them."""
+    """Does jobs in the turn of the message that brings them; those that are coroutines on a loop of their own."""
 
     @cast
-    def work(self, job: Job) -> None:
+    def work(self, job: Job, until: float | None, flag: Event | None) -> None:
         """Do one."""
         kind = self.kinds[job.kind]
-        token = CURRENT.set(Running(job))
+        token = CURRENT.set(self.begin(job, until, flag))
         try:
             args, kwargs = decode(job.args)
-            report = _report(kind.function(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - it is the job's; what is no Exception ends the agent
-            report = _failure(kind, error)
+            result = kind.function(*args, **kwargs)
+            report = report_of(kind, asyncio.run(result) if kind.is_async else result)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
+            report = report_of_failure(kind, error)
         finally:
             CURRENT.reset(token)
         self.tell(job, report)
@@ -68,34 +93,20 @@ class AsyncAgent(_Doing):
     """Does jobs that are coroutine functions, on the event loop."""
 
     @cast
-    async def work(self, job: Job) -> None:
-        """Do one."""
+    async def work(self, job: Job, until: float | None, flag: Event | None) -> None:
+        """Do one. When the agent is killed its coroutine is cancelled; one that cancels itself has failed."""
         kind = self.kinds[job.kind]
-        token = CURRENT.set(Running(job))
+        token = CURRENT.set(self.begin(job, until, flag))
         try:
             args, kwargs = decode(job.args)
-            report = _report(await kind.function(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - as above
-            report = _failure(kind, error)
+            report = report_of(kind, await kind.function(*args, **kwargs))
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            report = report_of_failure(kind, error)
+        except Exception as error:  # noqa: BLE001 - it is the job's; what is no Exception ends the agent
+            report = report_of_failure(kind, error)
         finally:
             CURRENT.reset(token)
         self.tell(job, report)
-
-
-def _report(result: object) -> Report:
-    """What a handler returned."""
-    match result:
-        case Snooze(seconds=seconds):
-            return "snoozed", float(seconds)
-        case Cancel(reason=reason):
-            return "cancelled", reason
-        case Dead(reason=reason):
-            return "dead", reason
-    return "done", pack(result)
-
-
-def _failure(kind: Kind[..., Any], error: Exception) -> Report:
-    """What it raised; a result that cannot be kept is a failure of its own kind."""
-    failure = "stale" if isinstance(error, ArgumentsError) else "error"
-    facts = {"failure": failure, "text": exception_line(error), "action": kind.retry.action(error)}
-    return "failed", {**facts, "retry_after": kind.retry.wish(error)}

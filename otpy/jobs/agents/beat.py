@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
+from otpy.jobs.agents.desk import Desk
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
@@ -17,50 +18,102 @@ if TYPE_CHECKING:
 
 __all__ = ["Beat"]
 
+MARGIN = 0.1
+"""The part of a lease that is not trusted: in it a job is stopped before another program may take it."""
+
+
+class Round:
+    """One renewal of all leases, in the writer's thread; and a look at what was cancelled, by whatever program."""
+
+    def __init__(self, held: list[tuple[int, int]], lease_ms: int, sent_at: float) -> None:
+        """Of these (id, token). `sent_at` is from before the request, so a slow one is not trusted for too long."""
+        self.held, self.lease_ms, self.sent_at = held, lease_ms, sent_at
+        self.lost: list[tuple[int, int]] = []
+        self.cancelled: list[tuple[int, int]] = []
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it."""
+        self.lost = tx.renew(self.held, self.lease_ms)
+        self.cancelled = tx.cancelled()
+
 
 class Beat(GenServer):
-    """Renews in one statement, three times a lease; an actor of its own, so that no other's work holds it up."""
+    """Renews in one statement, several times a lease; an actor of its own, so that no other's work holds it up.
+
+    What a renewal has granted is trusted by this program's own monotonic clock, and no longer: when the store does not
+    answer, the jobs are stopped before their leases are over. It ends after the scheduler and its agents, for a job
+    that is given time to end is still beaten for.
+    """
 
     def init(self, setup: Setup) -> None:
         """Hold nothing yet."""
-        self.lease_ms = round(setup.lease * 1_000)
+        self.lease = setup.lease
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
-        self.held: dict[int, int] = {}
-        self.send_interval(setup.lease / 3, "beat")
+        self.scheduler = self.system.ref(setup.actor(Desk, "scheduler"))
+        self.held: dict[int, tuple[int, float]] = {}
+        self.is_out = False
+        self.send_interval(setup.beat_seconds, "beat")
 
     @cast
-    def change(self, begun: list[Job], ended: Iterable[tuple[int, int]]) -> None:
-        """These run now, those no longer."""
+    def change(self, begun: list[Job], ended: Iterable[tuple[int, int]], sent_at: float) -> None:
+        """These run now, those no longer; the claim was asked for at `sent_at`."""
         for job, token in ended:
-            if self.held.get(job) == token:
+            held = self.held.get(job)
+            if held is not None and held[0] == token:
                 del self.held[job]
-        self.held.update({job.id: job.token for job in begun})
+        self.held.update({job.id: (job.token, self._trusted(sent_at)) for job in begun})
 
     @cast
-    def lost(self, claims: Iterable[tuple[int, int]]) -> None:
-        """These were taken by others."""
-        self.change([], claims)
+    def beaten(self, done: Round, error: Exception | None) -> None:
+        """A renewal is kept, or the store failed."""
+        self.is_out = False
+        if error is not None:
+            return
+        until = self._trusted(done.sent_at)
+        for job, token in done.held:
+            if self.held.get(job, (None, 0.0))[0] == token:
+                self.held[job] = (token, until)
+        if done.lost:
+            lost = [(job, token) for job, token in done.lost if self.held.get(job, (None, 0.0))[0] == token]
+            self._let_go(lost)
+        if done.cancelled:
+            self.scheduler.cast(Desk.cancel, done.cancelled)
 
     def handle_info(self, message: object) -> None:
         """The time has come."""
-        if message == "beat" and self.held:
-            self.renew(lambda: None)
+        if message != "beat":
+            return
+        now = self.system.clock.now()
+        self._let_go([(job, token) for job, (token, until) in self.held.items() if until <= now])
+        if self.held and not self.is_out:
+            self._beat(lambda: None)
 
     @cast
     def renew(self, then: Callable[[], object]) -> None:
         """Renew at once; `then` is called, in the writer's thread, when that is kept, and not when the store fails."""
-        held, own = list(self.held.items()), self.ref
-        lost: list[tuple[int, int]] = []
-
-        def renew(tx: Transaction) -> None:
-            lost.extend(tx.renew(held, self.lease_ms))
-
-        def kept(error: Exception | None) -> None:
-            if error is None:
-                own.cast(Beat.lost, lost)
-                then()
-
-        if held:
-            self.writer.cast(Writer.submit, renew, kept)
+        if self.held:
+            self._beat(then)
         else:
             then()
+
+    def _beat(self, then: Callable[[], object]) -> None:
+        held = [(job, token) for job, (token, _) in self.held.items()]
+        done, own = Round(held, round(self.lease * 1_000), self.system.clock.now()), self.ref
+        self.is_out = True
+
+        def kept(error: Exception | None) -> None:
+            own.cast(Beat.beaten, done, error)
+            if error is None:
+                then()
+
+        self.writer.cast(Writer.submit, done, kept)
+
+    def _let_go(self, claims: list[tuple[int, int]]) -> None:
+        """These are no longer this program's: their agents are stopped, and what they say is not kept."""
+        for job, _ in claims:
+            del self.held[job]
+        if claims:
+            self.scheduler.cast(Desk.lost, claims)
+
+    def _trusted(self, sent_at: float) -> float:
+        return sent_at + self.lease * (1 - MARGIN)

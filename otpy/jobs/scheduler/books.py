@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from otpy.jobs.model import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from threading import Event
 
     from otpy.jobs.model import Job
     from otpy.jobs.setup import Crew, Queue
 
-__all__ = ["Books", "Team", "Worker"]
+__all__ = ["NEVER", "Books", "Team", "Worker"]
 
 R = TypeVar("R")
+
+NEVER = inf
 
 AHEAD = 64
 """Jobs that a team may have at hand at most, beside those that its agents do."""
@@ -30,8 +34,27 @@ class Worker(Generic[R]):
     """Its path: what the store calls the owner."""
     ref: R
     team: Team[R]
+    ear: Any = None
+    """Whom to tell that its job was cancelled, when it has a process of its own."""
     job: Job | None = None
     """What it does."""
+    flag: Event | None = None
+    """Set when that is cancelled."""
+    due_at: float = NEVER
+    """When its time is over."""
+    stall: float = NEVER
+    """Seconds that it may be silent."""
+    heard_at: float = 0.0
+    """When it began, or last made progress."""
+    kill_at: float = NEVER
+    """When it is killed, for it was cancelled."""
+    looks_at: float = NEVER
+    """When somebody looks at these: one timer serves an agent for all its jobs."""
+
+    @property
+    def next_at(self) -> float:
+        """The first moment at which something may have to be done about it."""
+        return min(self.due_at, self.heard_at + self.stall, self.kill_at)
 
 
 @dataclass(slots=True)
@@ -45,14 +68,20 @@ class Team(Generic[R]):
     """Claimed, and not begun: where jobs are short, a commit would take longer than they do."""
     ended: int = 0
     """Jobs that ended since the last wishes: so many may be wanted before the next ones are answered."""
+    is_open: bool = True
+    """Whether it may begin jobs: not while it is stopped."""
 
     @property
     def free(self) -> int:
         """How many of its agents may begin a job."""
+        if not self.is_open:
+            return 0
         return max(0, min(len(self.resting), self.crew.size - self.busy))
 
     def owners(self) -> tuple[str, ...]:
         """For whom jobs are wished: agents that rest, then whoever of the team comes first."""
+        if not self.is_open:
+            return ()
         named = tuple(worker.name for worker, _ in zip(self.resting, range(self.free - len(self.hand)), strict=False))
         ahead = min(AHEAD, self.ended) - max(0, len(self.hand) - self.free)
         return named + (self.crew.name,) * ahead
@@ -83,24 +112,44 @@ class Books(Generic[R]):
 
     # Agents.
 
-    def join(self, name: str, ref: R, crew: Crew) -> None:
+    def join(self, name: str, ref: R, crew: Crew, ear: Any = None) -> None:
         """An agent is there, and rests."""
-        team = self._teams.get(crew.name)
-        if team is None:
-            team = self._teams[crew.name] = self._by_owner[crew.name] = Team(crew)
+        team = self._team(crew)
         self._by_owner[name] = team
-        worker = self._workers[ref] = Worker(name, ref, team)
+        worker = self._workers[ref] = Worker(name, ref, team, ear)
         team.resting.append(worker)
+
+    def set_crew(self, crew: Crew, *, is_open: bool) -> list[Job]:
+        """It has other numbers, or begins nothing for now; returns what was claimed and will not be begun."""
+        team = self._team(crew)
+        team.crew, team.is_open = crew, is_open
+        return [] if is_open else self._drop_hand(team)
+
+    def surplus(self) -> list[R]:
+        """Agents that rest and are more than there shall be; each is taken off the books."""
+        found = []
+        for team in self._teams.values():
+            while team.resting and len(team.resting) + team.busy > team.crew.size + team.crew.spare:
+                worker = team.resting.popleft()
+                del self._workers[worker.ref], self._by_owner[worker.name]
+                found.append(worker.ref)
+        return found
 
     def leave(self, ref: R) -> Job | None:
         """An agent is gone; returns what it had, which runs no longer."""
         worker = self._workers.pop(ref, None)
         if worker is None:
             return None
+        self._by_owner.pop(worker.name, None)
         if worker.job is None:
             worker.team.resting.remove(worker)
             return None
         return self._done(worker)
+
+    def crew(self, name: str) -> Crew | None:
+        """A crew as it is now."""
+        team = self._teams.get(name)
+        return None if team is None else team.crew
 
     def at(self, ref: R) -> Worker[R] | None:
         """One agent."""
@@ -141,12 +190,24 @@ class Books(Generic[R]):
 
     def drop_hands(self) -> list[Job]:
         """What was claimed and will not be begun."""
-        left = [job for team in self._teams.values() for job in team.hand]
+        return [job for team in self._teams.values() for job in self._drop_hand(team)]
+
+    def drop(self, id: int, token: int) -> Job | None:
+        """One that was claimed and shall not be begun; None when it is not at hand."""
         for team in self._teams.values():
-            team.hand.clear()
-        for job in left:
-            self._count(job, -1)
-        return left
+            for job in team.hand:
+                if (job.id, job.token) == (id, token):
+                    team.hand.remove(job)
+                    self._count(job, -1)
+                    return job
+        return None
+
+    def doing(self, id: int, token: int) -> Worker[R] | None:
+        """Who does it."""
+        for worker in self._workers.values():
+            if worker.job is not None and (worker.job.id, worker.job.token) == (id, token):
+                return worker
+        return None
 
     def elsewhere(self, jobs: Iterable[Job]) -> None:
         """These run in another program, or did before it died: their leases count."""
@@ -211,6 +272,19 @@ class Books(Generic[R]):
             team = self._by_owner.get(ask.owners[0])
             if team is not None:
                 self._hopeful[ask.queue].add(team.crew.name)
+
+    def _team(self, crew: Crew) -> Team[R]:
+        team = self._teams.get(crew.name)
+        if team is None:
+            team = self._teams[crew.name] = self._by_owner[crew.name] = Team(crew)
+        return team
+
+    def _drop_hand(self, team: Team[R]) -> list[Job]:
+        left = list(team.hand)
+        team.hand.clear()
+        for job in left:
+            self._count(job, -1)
+        return left
 
     def _queues_of(self, crew: Crew) -> list[str]:
         return [

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from threading import Event
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from otpy.actors.gen_server import GenServer
-from otpy.core.reason import Shutdown
-from otpy.core.text import safe_str
+from otpy.core.reason import Shutdown, is_clean
+from otpy.core.text import shorten
 from otpy.errors import CallTimeoutError
+from otpy.events.threads import ZombieEnded
+from otpy.jobs.agents.agent import Agent, AsyncAgent
 from otpy.jobs.agents.beat import Beat
+from otpy.jobs.agents.crew import Foreman
+from otpy.jobs.agents.desk import Desk
+from otpy.jobs.agents.ear import Ear
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model import LIVING, Settled
 from otpy.jobs.retry import Retry
-from otpy.jobs.scheduler.books import Books
+from otpy.jobs.scheduler.books import NEVER, Books
 from otpy.jobs.scheduler.budgets import Budgets
 from otpy.jobs.scheduler.gates import Gates
 from otpy.jobs.verdict import Failed, after_failure, given_back, snoozed
 from otpy.jobs.writer import Writer
+from otpy.runtime.death import LAST_BREATH
 from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from otpy.core.reason import Reason
-    from otpy.jobs.agents.agent import Agent, Report
+    from otpy.jobs.agents.attempt import Report
     from otpy.jobs.model import Ask, Fence, Job
+    from otpy.jobs.scheduler.books import Worker
     from otpy.jobs.setup import Crew, Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
@@ -36,25 +44,44 @@ __all__ = ["Exchange", "Scheduler"]
 
 DEFAULT_BACKOFF = Retry().backoff
 
+Note: TypeAlias = tuple[int, bytes | None, bytes | None]
+"""The token of an attempt, its progress, its checkpoint."""
+
+End: TypeAlias = Failed | Literal["cancelled", "given back"]
+"""How an attempt ended that its agent says nothing of."""
+
+TEXT = 2_000
+"""Characters that are kept of how an agent ended."""
+
+BREATH = 2 * LAST_BREATH
+"""Seconds after which a killed agent has left its code, or is a zombie whose end will be told."""
+
+EARLY = 1e-6
+"""Seconds that a timer may be early, as sums of floats go."""
+
 
 class Exchange:
     """One round trip to the store: how attempts went, and which jobs are given in return."""
 
-    def __init__(self, outcomes: list[Settled], asks: list[Ask], fence: Fence) -> None:
-        """To be done in the writer's thread."""
-        self.outcomes, self.asks, self.fence = outcomes, asks, fence
+    def __init__(
+        self, outcomes: list[Settled], asks: list[Ask], fence: Fence, notes: dict[int, Note], sent_at: float
+    ) -> None:
+        """To be done in the writer's thread; `sent_at` by the monotonic clock, from before that."""
+        self.outcomes, self.asks, self.fence, self.notes, self.sent_at = outcomes, asks, fence, notes, sent_at
         self.accepted: list[bool] = []
         self.jobs: list[Job] | None = None
 
     def __call__(self, tx: Transaction) -> None:
-        """Do it, in the writer's transaction."""
+        """Do it, in the writer's transaction; what was said before an attempt ended is kept before its end is."""
+        for job, (token, progress, checkpoint) in self.notes.items():
+            tx.note(job, token, progress, checkpoint)
         self.accepted = tx.settle(self.outcomes)
         paused = tx.paused()
         asks = [ask for ask in self.asks if ask.queue not in paused]
         self.jobs = tx.claim(asks, self.fence) if asks else []
 
 
-class Scheduler(GenServer):
+class Scheduler(Desk):
     """Only a leader has one. One exchange at a time is on its way; what happens meanwhile goes with the next."""
 
     trap_exit = True
@@ -71,7 +98,11 @@ class Scheduler(GenServer):
         self.gates = Gates(setup.kinds)
         self.budgets = Budgets(setup.queues)
         self.outcomes: list[Settled] = []
-        self.is_exchanging = False
+        self.notes: dict[int, Note] = {}
+        self.exchanging: Exchange | None = None
+        self.undead: dict[Ref[Any], tuple[Job, End]] = {}
+        own = self.ref
+        self.use(_attached(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded)))
         running, queues = self.writer.within(None).call(Writer.run, _survey)
         self.books.elsewhere(running)
         self.books.hope(queues)
@@ -79,10 +110,23 @@ class Scheduler(GenServer):
     # From agents.
 
     @cast
-    def join(self, agent: Ref[Any], crew: Crew) -> None:
+    def join(self, agent: Ref[Any], crew: str, ear: Ref[Ear] | None) -> None:
         """An agent is there, and rests."""
         self.monitor(agent)
-        self.books.join(agent.path, agent, crew)
+        self.books.join(agent.path, agent, self.books.crew(crew) or self.setup.crew(crew), ear)
+        self._dismiss()
+        self._deal()
+        self._exchange()
+
+    @cast
+    def note(self, agent: Ref[Any], id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> None:
+        """How far a job is; written with the next exchange."""
+        worker = self.books.at(agent)
+        if worker is None or worker.job is None or (worker.job.id, worker.job.token) != (id, token):
+            return
+        worker.heard_at = self.system.clock.now()
+        _, before, kept = self.notes.get(id, (token, None, None))
+        self.notes[id] = (token, before if progress is None else progress, kept if checkpoint is None else checkpoint)
         self._exchange()
 
     @cast
@@ -92,6 +136,7 @@ class Scheduler(GenServer):
         if job is not None:
             self.gates.leave(id, token, is_well={"done": True, "failed": False}.get(report[0]))
             self.outcomes.append(self._settled(job, report))
+            self._dismiss()
         self._deal()
         self._exchange()
 
@@ -105,17 +150,53 @@ class Scheduler(GenServer):
 
     @cast
     def returned(self, jobs: list[Job]) -> None:
-        """Jobs of dead programs were taken back."""
+        """Jobs whose leases ran out were taken back: those of dead programs, and ours when we have slept for long."""
+        for job in jobs:
+            self._drop(job.id, job.token)
         self.books.returned(jobs)
         self.hope({job.queue for job in jobs})
 
     @cast
+    def crew(self, crew: Crew, is_open: bool) -> None:  # noqa: FBT001 - a cast, and it may come from anywhere
+        """A crew has other numbers, or begins no further job."""
+        self.outcomes += [given_back(job, self._now()) for job in self.books.set_crew(crew, is_open=is_open)]
+        self._dismiss()
+        self._deal()
+        self._exchange()
+
+    @cast
+    def cancel(self, claims: Iterable[tuple[int, int]]) -> None:
+        """These were cancelled: one at hand ends, one that runs is told, and killed when it does not end in time.
+
+        A coroutine is cancelled at once, where it awaits something.
+        """
+        for claim in claims:
+            job = self.books.drop(*claim)
+            worker = self.books.doing(*claim)
+            if job is not None:
+                self.outcomes.append(_cancelled(job))
+            elif worker is not None and worker.team.crew.place == "loop":
+                self._break_off(worker, "cancelled")
+            elif worker is not None and worker.kill_at == NEVER:
+                self._warn(worker, *claim)
+        self._exchange()
+
+    @cast
+    def lost(self, claims: Iterable[tuple[int, int]]) -> None:
+        """These are no longer ours, or nobody can say: their agents are stopped, and nothing is written of them."""
+        for claim in claims:
+            job = self._drop(*claim)
+            if job is not None:
+                self.books.elsewhere([job])
+
+    @cast
     def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
         """An exchange is kept, or the store failed and nothing of it is."""
-        self.is_exchanging = False
+        self.exchanging = None
         if error is not None:
             self.books.asked(exchange.asks, ())
             self.outcomes = exchange.outcomes + self.outcomes
+            self.notes = exchange.notes | self.notes
             self.books.hope(ask.queue for ask in exchange.asks)
             self.send_after(0.1, "again")
             return
@@ -129,40 +210,55 @@ class Scheduler(GenServer):
             self.janitor.tell(("due", min(dues)))
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
-        self.beat.cast(Beat.change, jobs, [(one.id, one.token) for one in exchange.outcomes])
+        ended = [(one.id, one.token) for one in exchange.outcomes]
+        self.beat.cast(Beat.change, jobs, ended, exchange.sent_at)
         self.outcomes += [given_back(job, self._now()) for job in self.books.take(jobs)]
         self._deal()
         self._exchange()
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
-        """Agents have ended by now: write down how it went, and give back what was not begun."""
-        self.outcomes += [given_back(job, self._now()) for job in self.books.drop_hands()]
-        if self.outcomes:
+        """Agents have ended by now: write down how it went, and give back what was not begun.
+
+        The code of a zombie still runs: its job is left to its lease.
+        """
+        self._await_coroutines()
+        now, last = self._now(), self.exchanging
+        outcomes = self.outcomes + [given_back(job, now) for job in self.books.drop_hands()]
+
+        def end(tx: Transaction) -> None:
+            """Whatever the last exchange has brought is given back; if it has failed, its outcomes are written here."""
+            mine = [] if last is None else last.outcomes + [given_back(job, now) for job in last.jobs or ()]
+            Exchange(mine + outcomes, [], self.fence, self.notes, 0.0)(tx)
+
+        if outcomes or self.notes or last is not None:
             with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
-                self.writer.call(Writer.run, Exchange(self.outcomes, [], self.fence))
+                self.writer.call(Writer.run, end)
 
     def handle_info(self, message: Any) -> None:
         """The end of an agent, a time that is over."""
         match message:
             case Down(target=agent, reason=reason):
                 self._lost(agent, reason)
-            case ("timeout", agent, id, token):
-                self._too_long(agent, id, token)
+            case ("look", agent):
+                self._look(agent)
+            case ("ended", path):
+                self._ended([agent for agent in self.undead if agent.path == path])
+            case ("given up", agent):
+                self._ended([agent], whatever=True)
             case "again":
                 self._exchange()
 
     # What follows.
 
     def _exchange(self) -> None:
-        if self.is_exchanging:
+        if self.exchanging is not None:
             return
         self.books.rooms = self.gates.rooms(self.system.clock.now())
         asks = self.books.asks(round(self.setup.lease * 1_000))
-        if not asks and not self.outcomes:
+        if not asks and not self.outcomes and not self.notes:
             return
-        self.is_exchanging = True
-        outcomes, self.outcomes = self.outcomes, []
-        exchange = Exchange(outcomes, asks, self.fence)
+        (outcomes, notes), self.outcomes, self.notes = (self.outcomes, self.notes), [], {}
+        exchange = self.exchanging = Exchange(outcomes, asks, self.fence, notes, self.system.clock.now())
         own = self.ref
         self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
 
@@ -176,32 +272,137 @@ class Scheduler(GenServer):
                 self.books.end(worker.ref, job.id, job.token)
                 self.outcomes.append(snoozed(job, wait, self._now()))
                 continue
-            if job.timeout_ms is not None:
-                self.send_after(job.timeout_ms / 1_000, ("timeout", worker.ref, job.id, job.token))
-            worker.ref.cast(worker.ref.actor_class.work, job)
+            now, kind = self.system.clock.now(), self.setup.kinds.get(job.kind)
+            ends = [at for at in (job.timeout_ms and self._now() + job.timeout_ms, job.deadline_at) if at is not None]
+            until = min(ends, default=None)
+            worker.due_at = NEVER if until is None else now + (until - self._now()) / 1_000
+            worker.stall = NEVER if kind is None or kind.stall_timeout is None else kind.stall_timeout
+            worker.heard_at, worker.kill_at = now, NEVER
+            worker.flag = Event() if worker.ear is None else None
+            self._watch(worker, now)
+            seconds = None if until is None else until / 1_000
+            agent: Any = AsyncAgent if worker.team.crew.place == "loop" else Agent
+            worker.ref.cast(agent.work, job, seconds, worker.flag)
+
+    def _watch(self, worker: Worker[Any], now: float) -> None:
+        """Have somebody look when something may have to be done."""
+        at = worker.next_at
+        if at < worker.looks_at:
+            worker.looks_at = at
+            self.send_after(max(at - now, 0.0), ("look", worker.ref))
+
+    def _look(self, agent: Ref[Any]) -> None:
+        """Whether a job has had its time."""
+        worker = self.books.at(agent)
+        if worker is None or worker.job is None:
+            if worker is not None:
+                worker.looks_at = NEVER
+            return
+        worker.looks_at = NEVER
+        now = self.system.clock.now() + EARLY
+        if now >= worker.kill_at:
+            self._break_off(worker, "cancelled")
+        elif now >= worker.due_at:
+            self._break_off(worker, Failed(failure="timeout", text=_late(worker.job, self._now())))
+        elif now >= worker.heard_at + worker.stall:
+            text = f"no progress for {worker.stall:g} s"
+            self._break_off(worker, Failed(failure="stalled", text=text))
+        else:
+            self._watch(worker, now)
+
+    def _warn(self, worker: Worker[Any], id: int, token: int) -> None:
+        """Tell a job that it was cancelled, and give it some time."""
+        if worker.ear is not None:
+            worker.ear.cast(Ear.cancel, id, token)
+        elif worker.flag is not None:
+            worker.flag.set()
+        now = self.system.clock.now()
+        worker.kill_at = now + self.setup.grace
+        self._watch(worker, now)
+
+    def _dismiss(self) -> None:
+        """Have agents end that are more than there shall be."""
+        for agent in self.books.surplus():
+            agent.stop(block=False)
 
     def _lost(self, agent: Any, reason: Reason) -> None:
+        """An agent has ended; what it did goes to another at once, unless its code still runs."""
+        worker = self.books.at(agent)
         job = self.books.leave(agent)
+        if worker is None:
+            return
         if job is not None:
             self.gates.leave(job.id, job.token, is_well=None if isinstance(reason, Shutdown) else False)
-        if job is not None and isinstance(reason, Shutdown):
-            self.outcomes.append(given_back(job, self._now()))
+        if job is None and not is_clean(reason) and worker.team.is_open:
+            self.system.ref(f"{self.setup.name}/foreman/{worker.team.crew.name}").cast(Foreman.idled, str(reason))
+        elif job is not None and (isinstance(reason, Shutdown) or not worker.team.is_open):
+            self._conclude(agent, job, "given back")
         elif job is not None:
-            self._failed(job, Failed(failure="crash", text=safe_str(reason)))
+            self._conclude(agent, job, Failed(failure="crash", text=shorten(str(reason), TEXT)))
         self._deal()
         self._exchange()
 
-    def _too_long(self, agent: Ref[Agent], id: int, token: int) -> None:
-        worker = self.books.at(agent)
-        job = None if worker is None else worker.job
-        if job is None or (job.id, job.token) != (id, token):
-            return
-        self.books.leave(agent)
-        self.gates.leave(id, token, is_well=False)
-        agent.kill()
-        seconds = (job.timeout_ms or 0) / 1_000
-        self._failed(job, Failed(failure="timeout", text=f"not done within {seconds:g} s"))
+    def _break_off(self, worker: Worker[Any], end: End) -> None:
+        """Kill an agent, whatever it does."""
+        job = self.books.leave(worker.ref)
+        worker.ref.kill()
+        if job is not None:
+            self.gates.leave(job.id, job.token, is_well=None if end == "cancelled" else False)
+            self._conclude(worker.ref, job, end)
         self._exchange()
+
+    def _conclude(self, agent: Ref[Any], job: Job, end: End) -> None:
+        """An attempt is over. While its code runs on, no other one begins; it has the time of a lease for that."""
+        if agent in self.system.undead:
+            self.undead[agent] = (job, end)
+            self.books.elsewhere([job])
+            self.send_after(BREATH, ("ended", agent.path))
+            self.send_after(self.setup.lease, ("given up", agent))
+        else:
+            self._write_down(job, end)
+
+    def _ended(self, agents: Iterable[Ref[Any]], *, whatever: bool = False) -> None:
+        """The code of these may have come to its end; `whatever`: its job waits no longer for that."""
+        for agent in agents:
+            if agent in self.undead and (whatever or agent not in self.system.undead):
+                job, end = self.undead.pop(agent)
+                self.books.returned([job])
+                self._write_down(job, end)
+        self._exchange()
+
+    def _write_down(self, job: Job, end: End) -> None:
+        match end:
+            case "cancelled":
+                self.outcomes.append(_cancelled(job))
+            case "given back":
+                self.outcomes.append(given_back(job, self._now()))
+            case _:
+                self._failed(job, end)
+
+    def _await_coroutines(self) -> None:
+        """One that was cancelled just now needs a moment to end; a thread may need for ever, and is not waited for."""
+        until = monotonic() + BREATH
+        while monotonic() < until and any(
+            agent in self.system.undead and agent.actor_class is AsyncAgent for agent in self.undead
+        ):
+            sleep(0.001)
+        for agent, (job, end) in self.undead.items():
+            if agent not in self.system.undead:
+                self._write_down(job, end)
+
+    def _drop(self, id: int, token: int) -> Job | None:
+        """Have nothing to do with a job any more, and stop whoever does it."""
+        for agent, (job, _) in list(self.undead.items()):
+            if (job.id, job.token) == (id, token):
+                del self.undead[agent]
+                self.books.returned([job])
+                return job
+        worker = self.books.doing(id, token)
+        if worker is None:
+            return self.books.drop(id, token)
+        self.gates.leave(id, token, is_well=None)
+        worker.ref.kill()
+        return self.books.leave(worker.ref)
 
     def _failed(self, job: Job, failed: Failed) -> None:
         backoff = self.setup.backoff_of(job.kind) or DEFAULT_BACKOFF
@@ -227,6 +428,27 @@ class Scheduler(GenServer):
 
     def _now(self) -> int:
         return self.setup.now()
+
+
+def _late(job: Job, now: int) -> str:
+    """What its time was."""
+    if job.timeout_ms is None or (job.deadline_at is not None and now >= job.deadline_at):
+        return "not done before its deadline"
+    return f"not done within {job.timeout_ms / 1_000:g} s"
+
+
+def _cancelled(job: Job) -> Settled:
+    """The store knows why."""
+    return Settled(id=job.id, token=job.token, state="cancelled", reason="cancelled")
+
+
+@contextmanager
+def _attached(detach: Callable[[], None]) -> Iterator[None]:
+    """Until its actor ends."""
+    try:
+        yield
+    finally:
+        detach()
 
 
 def _survey(tx: Transaction) -> tuple[list[Job], set[str]]:

@@ -21,6 +21,7 @@ from otpy.runtime.death import deliver_exit, exit_signal, kill
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
 from otpy.runtime.mailbox import deliver_tick, put, ready
 from otpy.runtime.message import describe, with_keywords
+from otpy.runtime.ref import Ref
 from otpy.runtime.seat import Seat
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from otpy.core.spec import Options
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
-    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
 CAST = Say.CAST
@@ -237,7 +237,13 @@ class FarHome:
         self._pool = system.pool
 
     def append(self, ref: Ref[Any]) -> None:
-        """Take an actor that has something to do here; `tok` is ours, as the runtime's `ready` has it."""
+        """Take an actor that has something to do here; `tok` is ours, as the runtime's `ready` has it.
+
+        The stand-in for an actor of the other side has nothing to do here, nor has the pool turns for it: what it is
+        sent when its pipe is gone, such as the exit signal of a child that ends after it, goes nowhere.
+        """
+        if ref.__class__ is not Ref:
+            return
         self._pool.queue.append(ref)
         if self._pool.free:
             self._pool.engage()
