@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,13 +25,16 @@ __all__ = ["Writer"]
 PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
 """Between a failure of the store and the next attempt to write."""
 
+GATHER, LOOKS, LATELY = 0.000_2, 6, 0.02
+"""Seconds between two looks whether more have come, how many such looks at most, and how long after a commit."""
+
 
 class Writer(GenServer):
     """Owns the store's connection, on a thread of its own.
 
     Group commit: a request waits in a list, and the first one has the actor send itself a message. What has come until
     that is handled is one transaction, so a commit that takes long is shared by all who came meanwhile. Whoever gets a
-    reply knows that it is kept.
+    reply knows that it is kept. Who was served together is expected back together, for a millisecond or so.
 
     A failure of the store is that of all in the transaction, of whom nothing was kept. For a pause nothing is taken
     then, so that a full disk is told at once, and the next request after it finds out whether it is over. The actor
@@ -47,6 +51,8 @@ class Writer(GenServer):
         self._failure: StoreError | None = None
         self._failures = 0
         self._closed_until = 0.0
+        self._shared, self._served = 1, 0.0
+        self._looks: list[int] = []
 
     @call
     def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
@@ -76,14 +82,33 @@ class Writer(GenServer):
 
     @cast
     def commit(self) -> None:
-        """Do what waits."""
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._commit(waiting)
+        """Do what waits, once those are back who have just been served together."""
+        if self._are_more_on_their_way():
+            time.sleep(GATHER)
+            self.ref.cast(Writer.commit)
+        else:
+            self._do_all()
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """What was taken is done."""
-        self.commit()
+        self._do_all()
+
+    def _do_all(self) -> None:
+        waiting, self._waiting, self._looks = self._waiting, [], []
+        if waiting:
+            self._commit(waiting)
+            self._shared, self._served = len(waiting), time.monotonic()
+
+    def _are_more_on_their_way(self) -> bool:
+        """Whether to look again: sixteen who got their replies as one will ask again, one a little after the other.
+
+        Without this the first of them has a commit of its own, and the others wait for that.
+        """
+        number = len(self._waiting)
+        if number >= self._shared or time.monotonic() - self._served > LATELY or number in self._looks[1:]:
+            return False
+        self._looks.append(number)
+        return len(self._looks) < LOOKS
 
     def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
         if self._failure is not None and self.system.clock.now() < self._closed_until:

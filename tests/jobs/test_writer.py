@@ -79,6 +79,38 @@ def test_who_comes_while_a_commit_lasts_shares_the_next_one(system: otpy.System,
     assert slow.commits == [1, 16]
 
 
+def test_who_was_served_together_is_expected_back_together(
+    system: otpy.System, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them to come again would else have a commit of its own, for which the others wait."""
+    writer = system.start(Writer, lambda: slow)
+    first = asked(writer, Slow.step, 1)
+    slow.gate.reached()
+    together = asked(writer, Slow.step, 4)
+    again: list[Any] = []
+    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("time.sleep", lambda _: again or again.extend(asked(writer, Slow.step, 3)))
+    slow.gate.open()
+    [future.get(timeout=5) for future in first + together]
+    (late,) = asked(writer, Slow.step, 1)
+    late.get(timeout=5)
+    [future.get(timeout=5) for future in again]
+    assert slow.commits == [1, 4, 4]
+
+
+def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.gate.open()
+    writer = system.start(Writer, lambda: slow)
+    naps: list[float] = []
+    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("time.sleep", naps.append)
+    for future in asked(writer, Slow.step, 9):
+        future.get(timeout=5)
+    naps.clear()
+    writer.call(Writer.run, Slow.step)
+    assert sum(naps) <= 0.002
+
+
 def test_one_that_is_wrong_harms_no_other(system: otpy.System, slow: Slow) -> None:
     def wrong(_: Transaction) -> None:
         raise ZeroDivisionError
