@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import otpy
 from otpy.jobs.client import Client, of
 from otpy.jobs.engine import engine
 from otpy.jobs.kind import job
+from otpy.jobs.model import Rate
 from otpy.jobs.retry import Retry
+from otpy.jobs.setup import Queue
 from otpy.jobs.writer import Writer
 from otpy.resilience import Breaker
 from otpy.testing import Gate
@@ -92,3 +95,22 @@ def otpy_crew() -> Any:
     from otpy.jobs.setup import Crew  # noqa: PLC0415 - one agent: what runs beside others may begin before it opens
 
     return Crew(name="one", size=1, spare=0)
+
+
+def test_a_rate_is_kept_and_used(timed: otpy.System, clock: VirtualClock, tmp_path: Path) -> None:
+    began: list[float] = []
+
+    def note() -> None:
+        began.append(timed.clock.now())
+
+    kind = job(note)
+    client = started(timed, tmp_path, kind, queues=[Queue("default", rate=Rate(10, per=1.0, burst=2))])
+    clock.advance(1.0)
+    start = timed.clock.now()
+    client.enqueue_all([kind.new() for _ in range(12)])
+    clock.advance(5.0)
+    assert len(began) == 12
+    gaps = [later - earlier for earlier, later in pairwise(began[1:])]
+    assert began[:2] == [start, start]
+    assert min(gaps) >= 0.099
+    assert began[-1] - start <= 1.2

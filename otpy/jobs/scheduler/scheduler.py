@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.jobs.agents.attempt import Report
-    from otpy.jobs.model import Ask, Fence, Job
+    from otpy.jobs.model import Ask, Fence, Job, Rate
     from otpy.jobs.scheduler.books import Worker
     from otpy.jobs.setup import Crew, Setup
     from otpy.jobs.store.protocol import Transaction
@@ -70,6 +70,8 @@ class Exchange:
         self.outcomes, self.asks, self.fence, self.notes, self.sent_at = outcomes, asks, fence, notes, sent_at
         self.accepted: list[bool] = []
         self.jobs: list[Job] | None = None
+        self.rated: dict[str, Rate] = {}
+        """Queues whose rate holds back what is ready."""
 
     def __call__(self, tx: Transaction) -> None:
         """Do it, in the writer's transaction; what was said before an attempt ended is kept before its end is."""
@@ -79,6 +81,7 @@ class Exchange:
         paused = tx.paused()
         asks = [ask for ask in self.asks if ask.queue not in paused]
         self.jobs = tx.claim(asks, self.fence) if asks else []
+        self.rated = {ask.queue: ask.rate for ask in asks if ask.rate is not None and tx.has_ready(ask.queue)}
 
 
 class Scheduler(Desk):
@@ -96,6 +99,7 @@ class Scheduler(Desk):
         self.janitor: NamedRef[Any] = self.system.ref(f"{setup.name}/janitor")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.gates = Gates(setup.kinds)
+        self.rated: set[str] = set()
         self.budgets = Budgets(setup.queues)
         self.outcomes: list[Settled] = []
         self.notes: dict[int, Note] = {}
@@ -213,6 +217,10 @@ class Scheduler(Desk):
         ended = [(one.id, one.token) for one in exchange.outcomes]
         self.beat.cast(Beat.change, jobs, ended, exchange.sent_at)
         self.outcomes += [given_back(job, self._now()) for job in self.books.take(jobs)]
+        for queue, rate in exchange.rated.items():
+            if queue not in self.rated:
+                self.rated.add(queue)
+                self.send_after(rate.period_ms / 1_000, ("rate", queue))
         self._deal()
         self._exchange()
 
@@ -245,6 +253,9 @@ class Scheduler(Desk):
                 self._ended([agent for agent in self.undead if agent.path == path])
             case ("given up", agent):
                 self._ended([agent], whatever=True)
+            case ("rate", queue):
+                self.rated.discard(queue)
+                self.hope([queue])
             case "again":
                 self._exchange()
 

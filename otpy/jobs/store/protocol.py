@@ -47,6 +47,9 @@ class Transaction(Protocol):
         None here and below: the fence does not hold, another leads, and nothing was done.
         """
 
+    def has_ready(self, queue: str) -> bool:
+        """Whether a job of it is ready now."""
+
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up ready jobs with a priority above 0 by one for each `step_ms` that they have waited."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model import Job, Look
 
-__all__ = ["WANTS", "find", "get", "queues", "running"]
+__all__ = ["WANTS", "find", "get", "has_ready", "queues", "running"]
 
 WANTS = """
 select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
@@ -45,6 +45,12 @@ def find(db: sqlite3.Connection, look: Look) -> list[Job]:
 def running(db: sqlite3.Connection) -> list[Job]:
     """Those that have a lease."""
     return [job_of(row) for row in db.execute(f"select {COLUMNS} from otpy_job where state = 'running'")]  # noqa: S608 - ours
+
+
+def has_ready(db: sqlite3.Connection, queue: str) -> bool:
+    """Whether a job of it is ready now."""
+    row = db.execute("select 1 from otpy_job where state = 'ready' and queue = ? limit 1", (queue,)).fetchone()
+    return row is not None
 
 
 def queues(db: sqlite3.Connection) -> list[QueueLook]:

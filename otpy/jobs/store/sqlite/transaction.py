@@ -67,6 +67,10 @@ class SqliteTransaction:
             fair.unused(self._db, ask.queue, rate, number=len(ask.owners) - len(jobs))
         return jobs
 
+    def has_ready(self, queue: str) -> bool:
+        """Whether a job of it is ready now."""
+        return looks.has_ready(self._db, queue)
+
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up what has waited."""
         return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
