@@ -52,7 +52,7 @@ class Client:
     `CallTimeoutError` when it does not answer within `seconds`: then nobody knows whether it was done.
     """
 
-    def __init__(self, system: System, name: str, seconds: float = CALL_TIMEOUT) -> None:
+    def __init__(self, system: System, name: str, seconds: float | None = CALL_TIMEOUT) -> None:
         """Made by `of`."""
         self._system = system
         self._name = name
@@ -296,9 +296,15 @@ class Client:
             janitor.tell("round")
 
 
-def of(system: System, name: str = "jobs") -> Client:
-    """The engine of this name: `jobs.of(system)`, or `jobs.of(self.system)` in an actor. Costs nothing."""
-    return Client(system, name)
+def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEOUT) -> Client:
+    """The engine of this name: `jobs.of(system)`, or `jobs.of(self.system)` in an actor. Costs nothing.
+
+    Args:
+        system: where it runs.
+        name: as in `jobs.engine(…, name=…)`.
+        seconds: how long the store's answer is waited for; None waits for ever.
+    """
+    return Client(system, name, seconds)
 
 
 def engine_name(name: str) -> str:

@@ -23,7 +23,7 @@ from otpy.jobs.retry import Retry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from otpy.resilience import Breaker
+    from otpy.resilience.breaker import Breaker
 
 __all__ = ["JobSpec", "Kind", "KindOptions", "job", "new_job"]
 

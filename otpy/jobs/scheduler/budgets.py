@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.resilience import RetryBudget
+from otpy.resilience.budget import RetryBudget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from otpy.resilience import BreakerOpenError
+from otpy.resilience.errors import BreakerOpenError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model import Job
-    from otpy.resilience import Breaker
+    from otpy.resilience.breaker import Breaker
     from otpy.resilience.permit import Permit
     from otpy.runtime.ref import Ref
 
