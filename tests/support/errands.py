@@ -127,3 +127,11 @@ BAD: dict[str, Any] = {
     "a generator": lambda: (one for one in ()),
     "too much": lambda: b"0" * (2 << 20),
 }
+
+
+@job(killable=True, timeout=60.0, retry=AT_ONCE)
+def visit(pipe: str) -> None:
+    """Say where it is; the first one stays."""
+    say(pipe, str(os.getpid()))
+    if current().attempt == 1:
+        time.sleep(600)

@@ -61,6 +61,7 @@ class Beat(GenServer):
             held = self.held.get(job)
             if held is not None and held[0] == token:
                 del self.held[job]
+        self._let_go([(job.id, self.held[job.id][0]) for job in begun if job.id in self.held])  # taken back meanwhile
         self.held.update({job.id: (job.token, self._trusted(sent_at)) for job in begun})
 
     @cast

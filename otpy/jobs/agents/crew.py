@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
-from otpy.core.decision import Continue
+from otpy.core.decision import Continue, NoReply
 from otpy.core.spec import child
 from otpy.errors import SpecError, StartError
 from otpy.events.jobs import CrewChanged
@@ -72,7 +72,7 @@ class Foreman(GenServer):
         self._fill()
 
     @call
-    def resize(self, size: int, spare: int | None = None) -> tuple[int, int]:
+    def resize(self, size: int, spare: int | None = None) -> tuple[int, int] | NoReply:
         """Have so many from now on; returns how many are desired and ready.
 
         More are started at once. Of fewer, those that rest are stopped first, and others when they have done their job.
@@ -83,7 +83,9 @@ class Foreman(GenServer):
         crew = replace(self.crew, size=size, spare=self.crew.spare if spare is None else spare)
         problem = crew.problem()
         if problem is not None:
-            raise SpecError(self.ref.path, problem)
+            assert self.caller is not None  # noqa: S101 - a call has one
+            self.caller.refuse(SpecError(self.ref.path, problem))
+            return NoReply()
         self.crew, self.desired = crew, crew.size + crew.spare
         self._tell_crew(is_open=True)
         self.is_pausing = False

@@ -56,6 +56,9 @@ TEXT = 2_000
 BREATH = 2 * LAST_BREATH
 """Seconds after which a killed agent has left its code, or is a zombie whose end will be told."""
 
+REAP = 0.002
+"""Seconds between two looks whether a killed process is gone."""
+
 EARLY = 1e-6
 """Seconds that a timer may be early, as sums of floats go."""
 
@@ -229,7 +232,7 @@ class Scheduler(Desk):
 
         The code of a zombie still runs: its job is left to its lease.
         """
-        self._await_coroutines()
+        self._await_brief()
         now, last = self._now(), self.exchanging
         outcomes = self.outcomes + [given_back(job, now) for job in self.books.drop_hands()]
 
@@ -364,10 +367,10 @@ class Scheduler(Desk):
 
     def _conclude(self, agent: Ref[Any], job: Job, end: End) -> None:
         """An attempt is over. While its code runs on, no other one begins; it has the time of a lease for that."""
-        if agent in self.system.undead:
+        if self._runs_on(agent):
             self.undead[agent] = (job, end)
             self.books.elsewhere([job])
-            self.send_after(BREATH, ("ended", agent.path))
+            self.send_after(REAP if agent in self.system.beyonds else BREATH, ("ended", agent.path))
             self.send_after(self.setup.lease, ("given up", agent))
         else:
             self._write_down(job, end)
@@ -375,11 +378,20 @@ class Scheduler(Desk):
     def _ended(self, agents: Iterable[Ref[Any]], *, whatever: bool = False) -> None:
         """The code of these may have come to its end; `whatever`: its job waits no longer for that."""
         for agent in agents:
-            if agent in self.undead and (whatever or agent not in self.system.undead):
+            if agent not in self.undead:
+                continue
+            if not whatever and self._runs_on(agent):
+                if agent in self.system.beyonds:
+                    self.send_after(REAP, ("ended", agent.path))
+            else:
                 job, end = self.undead.pop(agent)
                 self.books.returned([job])
                 self._write_down(job, end)
         self._exchange()
+
+    def _runs_on(self, agent: Ref[Any]) -> bool:
+        """Whether its code does, though it is dead: on a thread, or in a process that is about to end."""
+        return agent in self.system.undead or agent in self.system.beyonds
 
     def _write_down(self, job: Job, end: End) -> None:
         match end:
@@ -390,15 +402,14 @@ class Scheduler(Desk):
             case _:
                 self._failed(job, end)
 
-    def _await_coroutines(self) -> None:
-        """One that was cancelled just now needs a moment to end; a thread may need for ever, and is not waited for."""
+    def _await_brief(self) -> None:
+        """Coroutines and processes that were ended just now need a moment; a thread may need for ever, and is left."""
         until = monotonic() + BREATH
-        while monotonic() < until and any(
-            agent in self.system.undead and agent.actor_class is AsyncAgent for agent in self.undead
-        ):
+        brief = [one for one in self.undead if one.actor_class is AsyncAgent or one in self.system.beyonds]
+        while monotonic() < until and any(self._runs_on(agent) for agent in brief):
             sleep(0.001)
         for agent, (job, end) in self.undead.items():
-            if agent not in self.system.undead:
+            if not self._runs_on(agent):
                 self._write_down(job, end)
 
     def _drop(self, id: int, token: int) -> Job | None:
