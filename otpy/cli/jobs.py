@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from otpy.cli.jobs_views import job_view, jobs_view, overview_view, replayed_view
+from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
@@ -186,6 +186,21 @@ def resume(reach: Reach, name: str, engine: str | None, *, queue: str, as_json: 
     """Let the jobs of QUEUE begin again."""
     seen = _ask(reach, name, "jobs.resume", engine, queue=queue)
     _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} goes on")
+
+
+@jobs.command("scale")
+@name_argument
+@click.argument("crew")
+@click.argument("size", type=click.IntRange(1, 10_000))
+@click.option("--spare", type=click.IntRange(0, 10_000), help="Agents beside those; as many as before unless said.")
+@_common
+def scale(
+    reach: Reach, name: str, engine: str | None, *, crew: str, size: int, spare: int | None, as_json: bool
+) -> None:
+    """Have CREW do SIZE jobs at once, until the program or its lead ends; those that run go on."""
+    seen = _ask(reach, name, "jobs.scale", engine, crew=crew, size=size, spare=spare)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
 
 
 def _list(reach: Reach, name: str, engine: str | None, look: dict[str, Any], *, as_json: bool) -> None:

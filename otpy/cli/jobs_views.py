@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["job_view", "jobs_view", "overview_view", "replayed_view"]
+__all__ = ["crews_view", "job_view", "jobs_view", "overview_view", "replayed_view"]
 
 STATES = ("ready", "running", "scheduled", "done", "dead", "cancelled", "replayed")
 STYLES = {"running": "green", "dead": "red", "scheduled": "cyan"}
 QUEUES = Layout((*STATES, "oldest", "note"), ("replayed", "cancelled", "done", "scheduled"), least_name=16)
-CREWS = Layout(("place", "agents"))
+CREWS = Layout(("place", "agents", "note"))
 JOBS = Layout(("state", "kind", "queue", "attempt", "when", "note"), ("queue", "attempt"))
 
 SAID = {
@@ -46,11 +46,16 @@ def overview_view(seen: Mapping[str, Any], width: int) -> RenderableType:
         parts.append(Text("no job was ever enqueued"))
     if not seen.get("is_leading"):
         parts.append(Text("another program has the lead, or nobody yet: none of these jobs is done in this one"))
-    crews = [one for one in _listed(seen.get("crews")) if isinstance(one, dict)]
-    if crews and seen.get("is_leading"):
-        head = Line("crew", {"place": "place", "agents": "agents"}, style="bold")
-        parts += [Text(""), rows([head, *map(_crew, crews)], width, CREWS)]
+    if _listed(seen.get("crews")) and seen.get("is_leading"):
+        parts += [Text(""), crews_view(seen.get("crews"), width)]
     return Group(*parts)
+
+
+def crews_view(seen: object, width: int) -> RenderableType:
+    """Crews, one a line: how many agents are there of those that there should be."""
+    crews = [one for one in _listed(seen) if isinstance(one, dict)]
+    head = Line("crew", {"place": "place", "agents": "agents"}, style="bold")
+    return rows([head, *map(_crew, crews)], width, CREWS)
 
 
 def jobs_view(seen: object, width: int, *, limit: int | None = None) -> RenderableType:
@@ -102,7 +107,7 @@ def _crew(crew: Mapping[str, Any]) -> Line:
     ready, desired = crew.get("ready"), crew.get("desired")
     text = f"{_text(ready, 20)} of {_text(desired, 20)}"
     is_short = isinstance(ready, int) and isinstance(desired, int) and ready < desired
-    cells = {"place": _text(crew.get("place"), 20), "agents": text}
+    cells = {"place": _text(crew.get("place"), 20), "agents": text, "note": _text(crew.get("problem"), 200)}
     return Line(_text(crew.get("name"), 60) or "?", cells, styles={"agents": "yellow"} if is_short else {})
 
 

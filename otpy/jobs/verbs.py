@@ -13,6 +13,7 @@ from otpy.control.verbs import integer_of, register
 from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
+from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.client import Client, engine_name
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.model import State
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
+    from otpy.jobs.setup import Crew, Setup
+    from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System
 
     Params = Mapping[str, object]
@@ -71,11 +74,28 @@ class Desk:
         found: int = writer.call(Writer.run, lambda tx: tx.now)
         return found
 
+    @property
+    def is_leading(self) -> bool:
+        """Whether the agents are here."""
+        return self.system.names.get(f"{self.name}/scheduler") is not None
+
+    def crews(self) -> tuple[Crew, ...]:
+        """As they were declared."""
+        setup = self._setup()
+        return () if setup is None else setup.crews
+
+    def foreman(self, crew: str) -> NamedRef[Foreman]:
+        """Who keeps the agents of one."""
+        return self.system.ref(Name(f"{self.name}/foreman/{crew}", Foreman))
+
     def kind(self, name: str) -> Kind[..., Any] | None:
         """A kind that is known here."""
-        engine = self.system.names.get(engine_name(self.name))
-        setup = getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
+        setup = self._setup()
         return None if setup is None else setup.kinds.get(name)
+
+    def _setup(self) -> Setup | None:
+        engine = self.system.names.get(engine_name(self.name))
+        return getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
 
 
 @register("jobs", right="read")
@@ -87,10 +107,9 @@ def overview(system: Inspected, params: Params) -> object:
     looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
     for name in paused.keys() - looks.keys():
         looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
-    is_leading = desk.system.names.get(f"{desk.name}/scheduler") is not None
     return {
         "engine": desk.name,
-        "is_leading": is_leading,
+        "is_leading": desk.is_leading,
         "queues": [looks[name] for name in sorted(looks)],
         "crews": _crews(desk),
     }
@@ -173,16 +192,38 @@ def resume(system: Inspected, params: Params) -> None:
     Desk.of(system, params).client.resume(_queue(params))
 
 
+@register("jobs.scale", right="operate")
+def scale(system: Inspected, params: Params) -> object:
+    """Have the crew `crew` of this program do `size` jobs at once, with `spare` agents more; until it ends."""
+    desk = Desk.of(system, params)
+    if not desk.is_leading:
+        raise BadRequestError(f"{visible(system.name)} does not lead: it has no agents")
+    known = [crew.name for crew in desk.crews()]
+    name = _text(params, "crew") or ""
+    if name not in known:
+        raise BadRequestError(f"no crew {visible(name, 80)!r}: {did_you_mean(name[:80], known)}")
+    spare = integer_of(params, "spare", 0) if "spare" in params else None
+    desk.foreman(name).within(SECONDS).call(Foreman.resize, integer_of(params, "size", 0), spare)
+    return _crews(desk)
+
+
 def _crews(desk: Desk) -> list[dict[str, object]]:
-    """The agents that live here, by crew."""
-    engine = desk.system.names.get(engine_name(desk.name))
-    setup = getattr(getattr(engine, "actor", None), "setup", None)
-    crews = [] if setup is None else setup.crews
+    """The agents that are here, by crew."""
     found: list[dict[str, object]] = []
-    for crew in crews:
-        home = desk.system.names.get(f"{desk.name}/agents/{crew.name}")
-        ready = 0 if home is None else desk.system.record(home.path).children
-        found.append({"name": crew.name, "place": crew.place, "desired": crew.size + crew.spare, "ready": ready})
+    for crew in desk.crews():
+        foreman = desk.foreman(crew.name).whereis()
+        actor = None if foreman is None else foreman.actor  # its own numbers, which it alone writes
+        desired, ready = getattr(actor, "desired", crew.size + crew.spare), getattr(actor, "ready", 0)
+        problem = getattr(actor, "problem", None)
+        found.append(
+            {
+                "name": crew.name,
+                "place": crew.place,
+                "desired": desired,
+                "ready": ready,
+                "problem": None if problem is None else visible(str(problem)),
+            }
+        )
     return found
 
 

@@ -147,6 +147,32 @@ def test_a_running_job_says_at_which_agent_it_is(client: jobs.Client, otpy: Call
     assert "at shop/jobs/duties/1/pool/" in listed
 
 
+def test_the_tree_shows_the_job_of_an_agent(client: jobs.Client, otpy: Callable[..., Result]) -> None:
+    GATES.append(Gate())
+    made = client.enqueue(hold.new())
+    GATES[-1].reached()
+    tree, info = otpy("tree", "shop").output, otpy("info", otpy_agent(client, made.id)).output
+    GATES[-1].open()
+    what = f"Agent at job {made.id}, {hold.name}, attempt 1"
+    assert what in tree
+    assert what in info
+
+
+def otpy_agent(client: jobs.Client, id: int) -> str:
+    """The path of the agent that has a job."""
+    job = client.get(id)
+    assert job is not None
+    return job.owner
+
+
+def test_a_crew_is_scaled(client: jobs.Client, otpy: Callable[..., Result]) -> None:
+    assert otpy("jobs", "scale", "shop", "pool", "6", "--spare", "2").output.split()[-3:] == ["8", "of", "8"]
+    assert "8 of 8" in otpy("jobs", "shop").output
+    assert "3 of 3" in otpy("jobs", "scale", "shop", "pool", "1").output.replace("  ", " ")
+    wrong = otpy("jobs", "scale", "shop", "pol", "6")
+    assert (wrong.exit_code, wrong.output) == (70, "Error: no crew 'pol': did you mean 'pool'?\n")
+
+
 def test_who_may_only_read_mends_nothing(
     tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
 ) -> None:

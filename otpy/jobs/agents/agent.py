@@ -42,11 +42,17 @@ class _Doing(GenServer):
         self.office = Office(self.ref, self.scheduler, ledger)
         self.crew, self.kinds = crew, kinds
         self.doing: tuple[int, int, Event] | None = None
+        self.at = ""
         self.ear: Ref[Ear] | None = None
         if is_apart:
             signal.signal(signal.SIGTERM, self._heed)
             self.ear = self.spawn_link(Ear, self)
         return Continue("join")
+
+    @property
+    def otpy_kind(self) -> str:
+        """What it is, in the tree, which so shows what it does."""
+        return f"Agent{getattr(self, 'at', '')}"
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
         """Say that it is there."""
@@ -56,11 +62,13 @@ class _Doing(GenServer):
         """Begin one; `flag` is set when it is cancelled, and is made here when it could not come along."""
         own = Event() if flag is None else flag
         self.doing = (job.id, job.token, own)
+        self.at = f" at job {job.id}, {job.kind}, attempt {job.attempt}"
         return Running(job, until, self.office, own)
 
     def tell(self, job: Job, report: Report) -> None:
         """Say how it went."""
         self.doing = None
+        self.at = ""
         self.scheduler.cast(Desk.report, self.ref, job.id, job.token, report)
 
     def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signal has it
