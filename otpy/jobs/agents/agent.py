@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import Continue
 from otpy.jobs.agents.attempt import report_of, report_of_failure
-from otpy.jobs.agents.context import CURRENT, Running
+from otpy.jobs.agents.context import CURRENT, Flag, Running
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
 from otpy.jobs.agents.office import Office
@@ -41,7 +40,7 @@ class _Doing(GenServer):
         ledger: NamedRef[Ledger] = self.system.ref(f"{engine}/ledger")
         self.office = Office(self.ref, self.scheduler, ledger)
         self.crew, self.kinds = crew, kinds
-        self.doing: tuple[int, int, Event] | None = None
+        self.doing: tuple[int, int, Flag] | None = None
         self.at = ""
         self.ear: Ref[Ear] | None = None
         if is_apart:
@@ -58,9 +57,9 @@ class _Doing(GenServer):
         """Say that it is there."""
         self.scheduler.cast(Desk.join, self.ref, self.crew, self.ear)
 
-    def begin(self, job: Job, until: float | None, flag: Event | None) -> Running:
+    def begin(self, job: Job, until: float | None, flag: Flag | None) -> Running:
         """Begin one; `flag` is set when it is cancelled, and is made here when it could not come along."""
-        own = Event() if flag is None else flag
+        own = Flag() if flag is None else flag
         self.doing = (job.id, job.token, own)
         self.at = f" at job {job.id}, {job.kind}, attempt {job.attempt}"
         return Running(job, until, self.office, own)
@@ -75,14 +74,14 @@ class _Doing(GenServer):
         """SIGTERM, from whomever: the job is told, and goes on as long as it is let."""
         doing = self.doing
         if doing is not None:
-            doing[2].set()
+            doing[2].is_up = True
 
 
 class Agent(_Doing):
     """Does jobs in the turn of the message that brings them; those that are coroutines on a loop of their own."""
 
     @cast
-    def work(self, job: Job, until: float | None, flag: Event | None) -> None:
+    def work(self, job: Job, until: float | None, flag: Flag | None) -> None:
         """Do one."""
         kind = self.kinds[job.kind]
         token = CURRENT.set(self.begin(job, until, flag))
@@ -101,7 +100,7 @@ class AsyncAgent(_Doing):
     """Does jobs that are coroutine functions, on the event loop."""
 
     @cast
-    async def work(self, job: Job, until: float | None, flag: Event | None) -> None:
+    async def work(self, job: Job, until: float | None, flag: Flag | None) -> None:
         """Do one. When the agent is killed its coroutine is cancelled; one that cancels itself has failed."""
         kind = self.kinds[job.kind]
         token = CURRENT.set(self.begin(job, until, flag))

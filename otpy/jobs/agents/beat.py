@@ -52,7 +52,8 @@ class Beat(GenServer):
         self.scheduler = self.system.ref(setup.actor(Desk, "scheduler"))
         self.held: dict[int, tuple[int, float]] = {}
         self.is_out = False
-        self.send_interval(setup.beat_seconds, "beat")
+        self.beat = setup.beat_seconds
+        self.send_interval(self.beat, "beat")
 
     @cast
     def change(self, begun: list[Job], ended: Iterable[tuple[int, int]], sent_at: float) -> None:
@@ -61,7 +62,7 @@ class Beat(GenServer):
             held = self.held.get(job)
             if held is not None and held[0] == token:
                 del self.held[job]
-        self._let_go([(job.id, self.held[job.id][0]) for job in begun if job.id in self.held])  # taken back meanwhile
+        self._let_go([(job.id, self.held[job.id][0]) for job in begun if job.id in self.held], is_known=True)
         self.held.update({job.id: (job.token, self._trusted(sent_at)) for job in begun})
 
     @cast
@@ -76,18 +77,21 @@ class Beat(GenServer):
                 self.held[job] = (token, until)
         if done.lost:
             lost = [(job, token) for job, token in done.lost if self.held.get(job, (None, 0.0))[0] == token]
-            self._let_go(lost)
+            self._let_go(lost, is_known=True)
         if done.cancelled:
             self.scheduler.cast(Desk.cancel, done.cancelled)
 
     def handle_info(self, message: object) -> None:
         """The time has come."""
-        if message != "beat":
-            return
         now = self.system.clock.now()
-        self._let_go([(job, token) for job, (token, until) in self.held.items() if until <= now])
-        if self.held and not self.is_out:
-            self._beat(lambda: None)
+        if message == "check":
+            self._let_go([(job, token) for job, (token, until) in self.held.items() if until <= now], is_known=False)
+        elif message == "beat" and self.held:
+            first = min(until for _, until in self.held.values())
+            if first < now + self.beat:  # to the moment, for another program may begin the job soon after
+                self.send_after(max(first - now, 0.0), "check")
+            if not self.is_out:
+                self._beat(lambda: None)
 
     @cast
     def renew(self, then: Callable[[], object]) -> None:
@@ -109,12 +113,12 @@ class Beat(GenServer):
 
         self.writer.cast(Writer.submit, done, kept)
 
-    def _let_go(self, claims: list[tuple[int, int]]) -> None:
+    def _let_go(self, claims: list[tuple[int, int]], *, is_known: bool) -> None:
         """These are no longer this program's: their agents are stopped, and what they say is not kept."""
         for job, _ in claims:
             del self.held[job]
         if claims:
-            self.scheduler.cast(Desk.lost, claims)
+            self.scheduler.cast(Desk.lost, claims, is_known)
 
     def _trusted(self, sent_at: float) -> float:
         return sent_at + self.lease * (1 - MARGIN)

@@ -12,12 +12,11 @@ from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError, No
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from threading import Event
 
     from otpy.jobs.agents.office import Office
     from otpy.jobs.model import Job
 
-__all__ = ["CURRENT", "Running", "current"]
+__all__ = ["CURRENT", "Flag", "Running", "current"]
 
 T = TypeVar("T")
 
@@ -28,10 +27,20 @@ PAUSE = 0.1
 """Seconds between two words of progress: one that a loop says in between is left out."""
 
 
+class Flag:
+    """Whether a job was cancelled; set by the scheduler in another thread. As light as it may be: each job has one."""
+
+    __slots__ = ("is_up",)
+
+    def __init__(self) -> None:
+        """Not yet."""
+        self.is_up = False
+
+
 class Running:
     """One attempt of one job, for the code that does it; the same in every place."""
 
-    def __init__(self, job: Job, until: float | None, office: Office, flag: Event) -> None:
+    def __init__(self, job: Job, until: float | None, office: Office, flag: Flag) -> None:
         """Made by its agent."""
         self._job = job
         self._until = until
@@ -67,7 +76,7 @@ class Running:
     @property
     def is_cancelled(self) -> bool:
         """Whether somebody has cancelled the job: whatever is returned from now on, it ends `cancelled`."""
-        return self._flag.is_set()
+        return self._flag.is_up
 
     @property
     def resume_from(self) -> Any:  # Any: what the handler itself has kept

@@ -50,6 +50,6 @@ class Desk(GenServer):
         raise NotImplementedError
 
     @cast
-    def lost(self, claims: Iterable[tuple[int, int]]) -> None:
-        """These are no longer ours, or nobody can say."""
+    def lost(self, claims: Iterable[tuple[int, int]], is_known: bool) -> None:  # noqa: FBT001 - as above
+        """These are no longer ours; or, when that is not known, nobody can say."""
         raise NotImplementedError

@@ -27,5 +27,5 @@ class Ear(GenServer):
         """Set the flag of the job, if it still runs, and send SIGTERM, for which its own code may have a handler."""
         doing = self.agent.doing
         if doing is not None and (doing[0], doing[1]) == (id, token):
-            doing[2].set()
+            doing[2].is_up = True
             os.kill(os.getpid(), signal.SIGTERM)

@@ -11,8 +11,8 @@ from otpy.jobs.model import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from threading import Event
 
+    from otpy.jobs.agents.context import Flag
     from otpy.jobs.model import Job
     from otpy.jobs.setup import Crew, Queue
 
@@ -38,7 +38,7 @@ class Worker(Generic[R]):
     """Whom to tell that its job was cancelled, when it has a process of its own."""
     job: Job | None = None
     """What it does."""
-    flag: Event | None = None
+    flag: Flag | None = None
     """Set when that is cancelled."""
     due_at: float = NEVER
     """When its time is over."""

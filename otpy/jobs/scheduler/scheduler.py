@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,6 +12,7 @@ from otpy.errors import CallTimeoutError
 from otpy.events.threads import ZombieEnded
 from otpy.jobs.agents.agent import Agent, AsyncAgent
 from otpy.jobs.agents.beat import Beat
+from otpy.jobs.agents.context import Flag
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
@@ -189,12 +189,17 @@ class Scheduler(Desk):
         self._exchange()
 
     @cast
-    def lost(self, claims: Iterable[tuple[int, int]]) -> None:
-        """These are no longer ours, or nobody can say: their agents are stopped, and nothing is written of them."""
+    def lost(self, claims: Iterable[tuple[int, int]], is_known: bool) -> None:  # noqa: FBT001 - as `crew`
+        """These are no longer ours, or nobody can say: their agents are stopped, and nothing is written of them.
+
+        Of which nobody can say, they count as running until their leases end and the janitor takes them back.
+        """
         for claim in claims:
             job = self._drop(*claim)
-            if job is not None:
+            if job is not None and not is_known:
                 self.books.elsewhere([job])
+        self._deal()
+        self._exchange()
 
     @cast
     def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
@@ -292,7 +297,7 @@ class Scheduler(Desk):
             worker.due_at = NEVER if until is None else now + (until - self._now()) / 1_000
             worker.stall = NEVER if kind is None or kind.stall_timeout is None else kind.stall_timeout
             worker.heard_at, worker.kill_at = now, NEVER
-            worker.flag = Event() if worker.ear is None else None
+            worker.flag = Flag() if worker.ear is None else None
             self._watch(worker, now)
             seconds = None if until is None else until / 1_000
             agent: Any = AsyncAgent if worker.team.crew.place == "loop" else Agent
@@ -329,7 +334,7 @@ class Scheduler(Desk):
         if worker.ear is not None:
             worker.ear.cast(Ear.cancel, id, token)
         elif worker.flag is not None:
-            worker.flag.set()
+            worker.flag.is_up = True
         now = self.system.clock.now()
         worker.kill_at = now + self.setup.grace
         self._watch(worker, now)
