@@ -87,6 +87,8 @@ class Timekeeper(GenServer):
         self._failures = 0
         if done.queues:
             self.scheduler.cast(Scheduler.hope, done.queues)
+        if done.stopped:
+            self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000
         self._wait(0.0 if self._is_wanted else min(wait, SLICE))
 

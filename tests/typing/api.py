@@ -379,6 +379,8 @@ async def use_jobs(system: otpy.System) -> None:
     engine.enqueue(send_mail("a", "b"))  # type: ignore[arg-type]
     assert_type(await engine.aenqueue_all([fetch_page.new("a"), send_mail.new("a", "b")]), list[jobs.Enqueued])
     assert_type(engine.get(1), jobs.Job | None)
+    assert_type(engine.wait(1, timeout=2.0), jobs.Job)
+    assert_type(await engine.await_end(1), jobs.Job)
     assert_type(engine.find(state="dead", limit=3), list[jobs.Job])
     engine.find(state="gone")  # type: ignore[arg-type]
     assert_type(engine.queues(), list[jobs.QueueLook])

@@ -70,7 +70,7 @@ def _lives(chance: random.Random, name: str) -> tuple[Life, ...]:
 
 
 def _fault(chance: random.Random) -> Fault | None:
-    signal = chance.choice(("KILL", "KILL", "KILL", "STOP", None))
+    signal = chance.choice(("KILL", "KILL", "KILL", "STOP", "STOP", None))
     if signal is None:
         return None
     point = chance.choice(("said", "said", "begin", "commit", "committed"))

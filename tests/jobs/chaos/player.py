@@ -40,6 +40,7 @@ create table if not exists chaos (
 """
 RETRY = jobs.Retry(errors=4, backoff=otpy.Backoff(first=0.02, most=0.1))
 TIMEOUT = 0.4
+SCHEDULES = ("x", "y")
 EXIT_STATUS = 7
 """That of a program that a job has ended."""
 
@@ -202,13 +203,24 @@ def play(folder: Path, life: Life, shift_ms: int, *, is_last: bool) -> None:
         time.sleep(0.05)
         if is_last and _is_done(client):
             break
+        if not is_last:
+            _work_on(client, life, told)
     left = system.stop(timeout=10.0)
     HISTORY.say(stopped=[str(one) for one in left])
 
 
-def _is_done(client: jobs.Client) -> bool:
-    """Whether no job lives any more."""
+def _work_on(client: jobs.Client, life: Life, told: list[int]) -> None:
+    """There is always something to do, also for one that wakes up and finds that another one leads."""
     with suppress(otpy.errors.OtpyError):
+        if not told:
+            client.enqueue_all([ACT.new(number, "ok") for number in range(life.seed % 3)])
+
+
+def _is_done(client: jobs.Client) -> bool:
+    """Whether no job lives any more, and the schedules have been fired."""
+    with suppress(otpy.errors.OtpyError):
+        if len(client.find(kind=TICK.name)) < len(SCHEDULES):
+            return False
         numbers: Counter[str] = Counter()
         for look in client.queues():
             numbers.update(look.numbers)
@@ -224,7 +236,7 @@ def _engine(system: otpy.System, folder: Path, shift_ms: int) -> None:
 
     Engine.init = shifted  # type: ignore[method-assign]
     Engine._open = lambda self: _opened(self.setup.path, self.setup.now)  # type: ignore[method-assign]
-    crons = [jobs.cron("* * * * *", TICK.new(name), id=name) for name in ("x", "y")]
+    crons = [jobs.cron("* * * * *", TICK.new(name), id=name) for name in SCHEDULES]
     system.start(
         jobs.engine(
             folder / "jobs.db",

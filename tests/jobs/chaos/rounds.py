@@ -42,6 +42,7 @@ class Round:
         self.left = [list(lives) for lives in made.lives]
         self.lines: dict[int, int] = {}
         self.stopped: dict[int, float] = {}
+        self.asleep: set[int] = set()
         self.found: list[str] = []
         self.faults: Counter[str] = Counter()
 
@@ -98,6 +99,7 @@ class Round:
                 break
             if os.WIFSTOPPED(status):
                 self.stopped[pid] = time.monotonic() + 2 * LEASE
+                self.asleep.add(pid)
                 self.faults["stopped"] += 1
             else:
                 self._ended(pid, status)
@@ -111,12 +113,21 @@ class Round:
         for pid, at in list(self.stopped.items()):
             if now >= at:
                 del self.stopped[pid]
-                os.kill(pid, signal.SIGCONT)
-                os.kill(pid, signal.SIGTERM)
+                self._go_on(pid)
+
+    def _go_on(self, pid: int) -> None:
+        """Let one go on that has stopped, which may believe that it leads; tell it to stop a lease later."""
+        if pid in self.asleep:
+            self.asleep.remove(pid)
+            os.kill(pid, signal.SIGCONT)
+            self.stopped[pid] = time.monotonic() + LEASE
+        else:
+            os.kill(pid, signal.SIGTERM)
 
     def _ended(self, pid: int, status: int) -> None:
         line = self.lines.pop(pid)
         self.stopped.pop(pid, None)
+        self.asleep.discard(pid)
         code = os.waitstatus_to_exitcode(status)
         self.faults[{EXIT_STATUS: "ended by a job", -signal.SIGKILL: "killed"}.get(code, "told to stop")] += 1
         if code not in (0, EXIT_STATUS, -signal.SIGKILL):
