@@ -86,7 +86,7 @@ class MainHome(ThreadHome):
             context.run(turn, ref, BATCH, seat)
             seat.wake_late()
             after_turn(ref)
-            seat.ref = None
+            seat.ref = seat.held = None
         self._end()
 
     def _rest(self) -> None:

@@ -190,8 +190,9 @@ class Refs:
 
     def lose_all(self, reason: Reason) -> None:
         """The other side is gone."""
-        while self._watches:
-            self._watches.popitem()[1].cancel()
+        for number in list(self._watches.copy()):  # those that end just now take themselves out, in their own threads
+            if (watched := self._watches.pop(number, None)) is not None:
+                watched.cancel()
         while self.far:
             lose(self.far.popitem()[1], reason)
 
