@@ -14,7 +14,8 @@ import pytest
 
 import otpy
 from otpy.errors import CallExitError
-from support.far import Far, stuck
+from otpy.places.process.listener import Listener
+from support.far import Far, Near, stuck
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +150,33 @@ def test_half_a_message_ends_it(farm: otpy.System, monkeypatch: pytest.MonkeyPat
         ref.call(Far.write, b"\x00\x00\xff\xff\x93\x0a")
     assert isinstance(caught.value.reason, otpy.NoConnection)
     assert "half a message" in caught.value.reason.text
+
+
+@pytest.mark.parametrize("hears", ["receive", "hear_tie"])
+def test_a_mistake_in_taking_in_what_a_child_sends_ends_that_child_alone(
+    farm: otpy.System, monkeypatch: pytest.MonkeyPatch, hears: str
+) -> None:
+    ref, other = farm.start(far()), farm.start(far())
+    ref.call(Far.meet, farm.start(Near))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"otpy.places.process.process.{hears}", lambda *_: 1 / 0)
+        with pytest.raises(CallExitError) as caught:
+            ref.call(Far.tell_near, 1) if hears == "receive" else ref.call(Far.ask_by_name, "nobody")
+    reason = caught.value.reason
+    assert isinstance(reason, otpy.NoConnection)
+    assert "ZeroDivisionError" in reason.text
+    assert other.call(Far.echo, 1) == 1
+
+
+def test_a_mistake_in_what_is_due_keeps_nothing_else_from_being_done() -> None:
+    done = threading.Event()
+    listener = Listener(done.is_set, lambda: None)
+    listener.later(0.0, lambda: 1 / 0)
+    listener.later(0.0, done.set)
+    listener.start()
+    assert listener.thread is not None
+    listener.thread.join(5.0)
+    assert done.is_set()
 
 
 def test_the_end_after_half_a_message_is_told_as_it_was(farm: otpy.System) -> None:

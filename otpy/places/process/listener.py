@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import os
 import select
 import threading
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from otpy.places.process.line import Line
 
 __all__ = ["Due", "Listener"]
+
+log = logging.getLogger("otpy")
 
 SOON = 0.001
 """Seconds a cast waits at most for others that go with it."""
@@ -221,8 +224,11 @@ class Listener:
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
             what = heapq.heappop(self._due)[2].what
-            if what is not None:
-                what()
+            try:
+                if what is not None:
+                    what()
+            except Exception as error:  # by a mistake of otpy's own; all children hang on this thread
+                log.critical("what was due in the thread of process children has failed", exc_info=error)
 
     def _write(self, fd: int) -> None:
         line = self._writers.get(fd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from otpy.places.process.view import View
 
 __all__ = ["Child"]
+
+log = logging.getLogger("otpy")
 
 _CALLS = (Say.CALL, Say.CALL_WORDS, Say.ASK)
 GRACE = 1.0
@@ -189,14 +192,13 @@ class Child:
         try:
             for frame, _ in self.decoder.feed(data):
                 self._hear(frame)
-        except (GarbageError, LookupError, TypeError, ValueError) as error:
-            self.end_as(
-                NoConnection(
-                    f"it was killed, for {error}"
-                    if isinstance(error, GarbageError)
-                    else f"it was killed, for it sent what has no meaning ({type(error).__name__})"
-                )
-            )
+        except GarbageError as error:
+            self.end_as(NoConnection(f"it was killed, for {error}"))
+        except (LookupError, TypeError, ValueError) as error:
+            self.end_as(NoConnection(f"it was killed, for it sent what has no meaning ({type(error).__name__})"))
+        except Exception as error:  # by a mistake of otpy's own; all other children hang on this thread
+            log.critical("what %s has sent could not be taken in", self.path, exc_info=error)
+            self.end_as(NoConnection(f"it was killed, for what it sent could not be taken in ({type(error).__name__})"))
         if self.decoder.is_amid:
             taken = self.taken
             self.ports.listener.later(HALF, lambda: self._miss_rest(taken))
@@ -232,8 +234,6 @@ class Child:
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
                 self._notice_idle()
-            case [Say.WHEREIS, int(number), str(name)]:
-                self.line.say(Say.REPLY, number, self.ref.system.names.get(name))
             case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
                 self._pass_on(to, frame)
             case _ if hear_tie(self, frame):
