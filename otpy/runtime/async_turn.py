@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
 from otpy.core.reason import BadReturn, Crashed, Reason
 from otpy.errors import ActorExit
-from otpy.runtime import death, idle
+from otpy.runtime import death, idle_timeout
 from otpy.runtime.async_death import async_end, async_obey, async_terminate, farewell
 from otpy.runtime.mailbox import bury
 from otpy.runtime.turn import BadReturnError, defer
@@ -134,7 +134,7 @@ async def async_settle(  # noqa: C901 - one a case, as in `turn.settle`
             case _:
                 raise BadReturnError(decision)
         if timeout is not None:
-            idle.arm_timeout(ref, timeout)
+            idle_timeout.arm_timeout(ref, timeout)
         if then is None:
             return
         caller = None
@@ -202,7 +202,7 @@ async def attend(ref: Ref[Any], message: Message | None = None) -> bool:
         if later.__class__ is CoroutineType:
             await later
     if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None and not idle.disarm_timeout(ref, message):
+        if more.idle_timer is not None and not idle_timeout.disarm_timeout(ref, message):
             ref.alert = True
         return True
     ref.alert = True

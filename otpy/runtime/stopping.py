@@ -13,8 +13,8 @@ from otpy.runtime.crew import in_hand
 from otpy.runtime.death import LAST_BREATH, kill
 from otpy.runtime.links import drop_link
 from otpy.runtime.records import children_of
-from otpy.runtime.settle import wait_idle
 from otpy.runtime.stacks import frame_line, seat_of
+from otpy.runtime.wait_idle import wait_idle
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason

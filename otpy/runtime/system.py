@@ -30,12 +30,12 @@ from otpy.runtime.pool import Pool
 from otpy.runtime.portrait import name_ref
 from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
-from otpy.runtime.settle import wait_idle
 from otpy.runtime.spawn import actor_class, check_process_options, new_ref, start_arguments
 from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
+from otpy.runtime.wait_idle import wait_idle
 from otpy.runtime.watchdog import Watchdog
 
 if TYPE_CHECKING:

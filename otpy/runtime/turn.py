@@ -8,7 +8,7 @@ from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
 from otpy.core.reason import BadReturn, Crashed, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
-from otpy.runtime import death, idle
+from otpy.runtime import death, idle_timeout
 from otpy.runtime.mailbox import bury, rest
 from otpy.runtime.seat import here
 
@@ -114,7 +114,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
             case _:
                 raise BadReturnError(decision)
         if timeout is not None:
-            idle.arm_timeout(ref, timeout)
+            idle_timeout.arm_timeout(ref, timeout)
         if then is None:
             return
         caller, actor = None, ref.actor
@@ -192,7 +192,7 @@ def attend(ref: Ref[Any], message: Message | None = None) -> bool:
         ref.current = ref.current or "system"
         more.lane.popleft()(ref)
     if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None and not idle.disarm_timeout(ref, message):
+        if more.idle_timer is not None and not idle_timeout.disarm_timeout(ref, message):
             ref.alert = True  # never set to False here: it may have been raised in the meantime
         return True
     ref.alert = True

@@ -17,7 +17,7 @@ from otpy.runtime.message import describe, own_word
 
 if TYPE_CHECKING:
     from otpy.core.spec import Options
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
 
 __all__ = ["mind_copies"]
 

@@ -20,7 +20,7 @@ import time
 import traceback
 from contextlib import suppress
 
-from otpy.places.process import child
+from otpy.places.process import inside
 
 __all__ = ["ASK", "TELL", "main"]
 
@@ -144,7 +144,7 @@ class Helper:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            child.main(line)
+            inside.main(line)
             code = 0
         except BaseException:
             traceback.print_exc()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
     from otpy.runtime.home import Home, RunQueue
     from otpy.runtime.ref import Ref
 

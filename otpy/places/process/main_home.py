@@ -21,7 +21,7 @@ from otpy.runtime.pool import BATCH
 from otpy.runtime.turn import after_turn, turn
 
 if TYPE_CHECKING:
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 

@@ -33,10 +33,10 @@ from otpy.places.process.circles import drop_call
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
 from otpy.places.process.far import FarCaller, nobody, own_requests, receive
-from otpy.places.process.inner import MainHome
 from otpy.places.process.limits import confine, relax
 from otpy.places.process.line import Line, Say
-from otpy.places.process.loop_inner import LoopMain
+from otpy.places.process.loop_main import LoopMain
+from otpy.places.process.main_home import MainHome
 from otpy.places.process.refs import FarRef, Refs
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
