@@ -144,7 +144,7 @@ def test_what_is_no_message_ends_it_and_nobody_else(farm: otpy.System, data: byt
 
 
 def test_half_a_message_ends_it(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("otpy.places.process.process.HALF", 0.1)
+    monkeypatch.setattr("otpy.places.process.child.HALF", 0.1)
     ref = farm.start(far())
     with pytest.raises(CallExitError) as caught:
         ref.call(Far.write, b"\x00\x00\xff\xff\x93\x0a")
@@ -159,7 +159,7 @@ def test_a_mistake_in_taking_in_what_a_child_sends_ends_that_child_alone(
     ref, other = farm.start(far()), farm.start(far())
     ref.call(Far.meet, farm.start(Near))
     with monkeypatch.context() as patch:
-        patch.setattr(f"otpy.places.process.process.{hears}", lambda *_: 1 / 0)
+        patch.setattr(f"otpy.places.process.child.{hears}", lambda *_: 1 / 0)
         with pytest.raises(CallExitError) as caught:
             ref.call(Far.tell_near, 1) if hears == "receive" else ref.call(Far.ask_by_name, "nobody")
     reason = caught.value.reason

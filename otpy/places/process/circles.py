@@ -20,8 +20,8 @@ from otpy.runtime.caller import Caller
 from otpy.runtime.crew import Crew
 
 if TYPE_CHECKING:
+    from otpy.places.process.child import Child
     from otpy.places.process.listener import Listener
-    from otpy.places.process.process import Child
     from otpy.runtime.ref import Ref
 
 __all__ = ["Circles", "drop_call", "leads_to"]

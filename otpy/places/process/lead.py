@@ -21,8 +21,8 @@ from otpy.places.process.line import Say
 from otpy.runtime.caller import Caller
 
 if TYPE_CHECKING:
+    from otpy.places.process.child import Child
     from otpy.places.process.line import Waiter
-    from otpy.places.process.process import Child
 
 __all__ = ["Lead"]
 

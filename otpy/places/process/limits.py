@@ -13,7 +13,7 @@ from otpy.core.reason import Signalled
 
 if TYPE_CHECKING:
     from otpy.core.spec import Options
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
 
 __all__ = ["MemoryWatch", "confine", "cpu_blame", "limits_of", "relax", "told", "usage"]
 

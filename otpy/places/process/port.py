@@ -14,11 +14,11 @@ from otpy.core.reason import Exited, NoConnection, Reason
 from otpy.core.text import exception_line
 from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
+from otpy.places.process.child import Child
 from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
 from otpy.places.process.limits import limits_of
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
-from otpy.places.process.process import Child
 from otpy.places.process.view import View
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoConnection, Reason
 from otpy.errors import SystemStoppedError
+from otpy.places.process.child import Child
 from otpy.places.process.circles import Circles
 from otpy.places.process.helm import Helm
 from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
 from otpy.places.process.memory_killer import MemoryKiller
 from otpy.places.process.output import Output
-from otpy.places.process.process import Child
 from otpy.places.process.pulse import Heartbeats
 from otpy.places.process.spares import Spares
 

@@ -18,8 +18,8 @@ from otpy.runtime.mailbox import poke
 
 if TYPE_CHECKING:
     from otpy.events.event import Event
+    from otpy.places.process.child import Child
     from otpy.places.process.listener import Due, Listener
-    from otpy.places.process.process import Child
 
 __all__ = ["Heartbeats", "Pulse"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
 
 __all__ = ["Spares"]
 

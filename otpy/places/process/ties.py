@@ -13,7 +13,7 @@ from otpy.runtime.links import add_link, drop_link
 from otpy.runtime.mailbox import poke
 
 if TYPE_CHECKING:
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
     from otpy.runtime.ref import Ref
 
 __all__ = ["forget_names", "hear_tie"]

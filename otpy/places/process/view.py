@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.reason import Reason
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
     from otpy.runtime.ref import Ref
 
 __all__ = ["View"]
