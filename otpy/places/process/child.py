@@ -15,7 +15,7 @@ from otpy.core.spec import DEFAULT
 from otpy.errors import MailboxFullError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
-from otpy.places.process.far import nobody, receive
+from otpy.places.process.incoming import nobody, receive
 from otpy.places.process.lead import Lead
 from otpy.places.process.limits import MemoryWatch, cpu_blame
 from otpy.places.process.line import Line, Say

@@ -32,7 +32,7 @@ from otpy.places.process.bounded import InnerBox
 from otpy.places.process.circles import drop_call
 from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
-from otpy.places.process.far import FarCaller, nobody, own_requests, receive
+from otpy.places.process.incoming import FarCaller, nobody, own_requests, receive
 from otpy.places.process.limits import confine, relax
 from otpy.places.process.line import Line, Say
 from otpy.places.process.loop_main import LoopMain

@@ -15,7 +15,8 @@ from otpy.core.text import exception_line
 from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
 from otpy.places.process.child import Child
-from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
+from otpy.places.process.far import FarBox, stand_in
+from otpy.places.process.far_home import FarHome, HiddenToken
 from otpy.places.process.limits import limits_of
 from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of

@@ -13,7 +13,8 @@ from weakref import WeakValueDictionary
 
 from otpy.core.reason import NoProc, Reason
 from otpy.places.process.bonds import InnerSystem
-from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
+from otpy.places.process.far import FarBox, stand_in
+from otpy.places.process.far_home import FarHome, HiddenToken
 from otpy.places.process.line import Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.death import finish
