@@ -92,7 +92,7 @@ async def _wind_up(
         system.left = system.stop(timeout=shutdown)
         server.close()
 
-    system.is_stopping = True
+    system.is_winding_up = True
     cancelled = None
     done = _begin(work, system)
     while not done.done():
