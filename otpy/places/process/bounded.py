@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.errors import MailboxFullError, UncarriableError
 from otpy.places.process.far import FarBox
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.mailbox import SHEDDABLE, BoundedBox, dead_letter
 from otpy.runtime.message import describe, own_word
 

@@ -18,8 +18,9 @@ from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
 from otpy.places.process.incoming import nobody, receive
 from otpy.places.process.lead import Lead
 from otpy.places.process.limits import MemoryWatch, cpu_blame
-from otpy.places.process.line import Line, Say
+from otpy.places.process.line import Line
 from otpy.places.process.refs import Refs
+from otpy.places.process.say import Born, Say
 from otpy.places.process.ties import forget_names, hear_tie
 from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
@@ -74,12 +75,14 @@ class Child:
         self.decoder = Decoder(self.refs.ref_of, pickles=False)
         self.ports = ports
         self.output: Pipe | None = None
-        self.told: Reason | None = None
+        self.end_reason: Reason | None = None
+        """How it has ended, or is ended, as far as anybody has said."""
         self.report: dict[str, object] | None = None
         """What it has told of its crash."""
         self.awaited: dict[str, Any] = {}
         """The names for which it waits."""
-        self.failed: tuple[int, Reason | None] | None = None
+        self.failed_birth: tuple[int, Reason | None] | None = None
+        """How its start has failed; its starter is told when the process has ended."""
         self.is_over = False
         self.lead = Lead(self)
         self.line.lead = self.lead.follow
@@ -116,14 +119,14 @@ class Child:
     def word(self) -> str:
         """What the inspector says of it."""
         pulse = self.pulse
-        note = None if pulse is None else pulse.note()
-        return f"process {self.pid or '(starting)'}{f', {note}' if note else ''}"
+        complaint = None if pulse is None else pulse.complaint()
+        return f"process {self.pid or '(starting)'}{f', {complaint}' if complaint else ''}"
 
     @property
     def trouble(self) -> str | None:
         """What the inspector shows in the tree: that it is silent, and why."""
         pulse = self.pulse
-        return None if pulse is None else pulse.note()
+        return None if pulse is None else pulse.complaint()
 
     def wind_up(self) -> None:
         """Its time is nearly over: have its whole group told to end, by SIGTERM."""
@@ -157,7 +160,9 @@ class Child:
 
     def lose_helper(self) -> None:
         """The helper was killed, and nobody is left who would end the group."""
-        self.told = self.told or NoConnection("the helper that starts processes was killed, and its children with it")
+        self.end_reason = self.end_reason or NoConnection(
+            "the helper that starts processes was killed, and its children with it"
+        )
         self.ports.listener.unwatch(self.line.socket.fileno())
         self.interrupt()
         with self._lock, suppress(OSError):  # EINVAL before Linux 6.9: then what the process has started lives on
@@ -213,11 +218,11 @@ class Child:
 
     def _is_late(self) -> None:
         if not self.is_over:
-            self.end_as(self.told or NoConnection("it closed its pipe and lived on, and was killed"))
+            self.end_as(self.end_reason or NoConnection("it closed its pipe and lived on, and was killed"))
 
     def end_as(self, reason: Reason) -> None:
         """End the process for this reason."""
-        self.told = self.told or reason
+        self.end_reason = self.end_reason or reason
         self.ports.listener.unwatch(self.line.socket.fileno())
         self.interrupt()
 
@@ -229,7 +234,7 @@ class Child:
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
-                self.lead.note()
+                self.lead.answered()
                 self._notice_idle()
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
@@ -245,17 +250,17 @@ class Child:
         match frame:
             case [Say.PONG] if self.pulse is not None:
                 self.pulse.answered()
-            case [Say.BORN, 0, None] if self.pulse is None:
+            case [Say.BORN, Born.STARTED, None] if self.pulse is None:
                 self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
                 if self._options.max_memory_bytes is not None:
                     MemoryWatch(self, self._options.max_memory_bytes)
-                poke(self.ref, lambda own: self._on_born(own, 0, None))
+                poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
                 self.ports.add_spare(self.home)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
-                self.failed = (kind, reason)
+                self.failed_birth = (kind, reason)
                 self._expect_end()
             case [Say.ENDED, Reason() as reason]:
-                self.told = reason
+                self.end_reason = reason
                 self._expect_end()
             case _:
                 self._hear_of_inside(frame)
@@ -282,7 +287,7 @@ class Child:
             nobody(self.line, frame)
             return
         if frame[0] in _CALLS:
-            self.ports.circles.note(self)
+            self.ports.circles.note_call(self)
         with suppress(MailboxFullError):
             if not receive(self.line, target, frame, self._sender):
                 raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
@@ -314,12 +319,12 @@ class Child:
         if self.ref is None:
             return
         self.ref.system.beyonds.pop(self.ref, None)
-        reason = self.ref.reason or self.told or self._reason_of(os.waitstatus_to_exitcode(status))
+        reason = self.ref.reason or self.end_reason or self._reason_of(os.waitstatus_to_exitcode(status))
         self.refs.lose_all(reason)
         if self.ref.reason is not None:
             return
-        if self.failed is not None:
-            kind, why = self.failed
+        if self.failed_birth is not None:
+            kind, why = self.failed_birth
             poke(self.ref, lambda own: self._on_born(own, kind, why))
             return
         poke(self.ref, lambda own: self._on_end(own, reason))
@@ -336,6 +341,6 @@ class Child:
     def read_rest(self) -> None:
         """Hear its last words."""
         before = None
-        while self.told is None and before != self.taken and self.line.socket.fileno() >= 0:
+        while self.end_reason is None and before != self.taken and self.line.socket.fileno() >= 0:
             before = self.taken
             self.read()

@@ -38,7 +38,8 @@ PREFIX = HEADER.pack
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes of one message; what is larger belongs into a file or shared memory."""
 
-TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
+TUPLE, SET, FROZENSET, INT, REASON, REF, PICKLE = range(1, 8)
+"""The codes of msgpack's extension types, for what it cannot carry by itself."""
 
 REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
 REASONS |= {"Frame": Frame, "ChildCounts": ChildCounts, "ChildInfo": ChildInfo}
@@ -162,6 +163,13 @@ class Decoder:
     def __init__(self, ref: Callable[[Any], object], *, pickles: bool) -> None:
         """Decode one pipe."""
         self._ref = ref
+        self._makers: dict[int, Callable[[Any], object]] = {
+            TUPLE: tuple,
+            SET: set,
+            FROZENSET: frozenset,
+            REASON: _reason,
+            REF: ref,
+        }
         self._pickles = pickles
         self._failure: Exception | None = None
         self._rest = bytearray()
@@ -220,7 +228,7 @@ class Decoder:
             raise GarbageError(f"it sent {safe_repr(frame, 100)}")
         return frame, self._failure
 
-    def _ext(self, code: int, data: bytes) -> object:  # noqa: PLR0911 - one a type
+    def _ext(self, code: int, data: bytes) -> object:
         if code == PICKLE and self._pickles:
             try:
                 return _Unpickler(data, self._ref).load()
@@ -229,19 +237,10 @@ class Decoder:
                 return None
         if code == INT:
             return int(data, 16)
-        value = msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass")
-        match code:
-            case 1:
-                return tuple(value)
-            case 2:
-                return set(value)
-            case 3:
-                return frozenset(value)
-            case 5:
-                return _reason(value)
-            case 7:
-                return self._ref(value)
-        raise ValueError(code)
+        make = self._makers.get(code)
+        if make is None:
+            raise ValueError(code)
+        return make(msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass"))
 
 
 _FITS: dict[object, Callable[[object], bool]] = {

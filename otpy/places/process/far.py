@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.decision import NoReply
 from otpy.core.text import safe_repr
 from otpy.errors import UncarriableError
-from otpy.places.process.line import Line, Say
+from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import deliver_exit
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.line import Line
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref

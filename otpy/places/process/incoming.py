@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError, UncarriableError
 from otpy.places.process.codec import error_parts
-from otpy.places.process.line import Line, Say
+from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal, kill
 from otpy.runtime.delivery import deliver_info, deliver_request
@@ -20,6 +20,7 @@ from otpy.runtime.station import NO_LOCK
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.places.process.line import Line
     from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
 

@@ -34,10 +34,11 @@ from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
 from otpy.places.process.copies import mind_copies
 from otpy.places.process.incoming import FarCaller, nobody, own_requests, receive
 from otpy.places.process.limits import confine, relax
-from otpy.places.process.line import Line, Say
+from otpy.places.process.line import Line
 from otpy.places.process.loop_main import LoopMain
 from otpy.places.process.main_home import MainHome
 from otpy.places.process.refs import FarRef, Refs
+from otpy.places.process.say import Born, Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
 from otpy.runtime.links import Monitor, watch
@@ -132,7 +133,7 @@ class Inside:
         elif frame[0] == Say.ASK:
             self.line.say(Say.FAIL, frame[2], *_not_loaded(failure))
         elif frame[0] == Say.START:
-            self.line.say(Say.BORN, 2, Crashed.of(failure))
+            self.line.say(Say.BORN, Born.FAILED, Crashed.of(failure))
             os._exit(0)
         else:
             logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
@@ -181,7 +182,7 @@ class Inside:
         try:
             confine(terms["limits"])
         except (OSError, ValueError) as failure:
-            self.line.say(Say.BORN, 2, Crashed.of(failure))
+            self.line.say(Say.BORN, Born.FAILED, Crashed.of(failure))
             os._exit(0)
         system = self.system
         ident = system.name.rpartition("/")[2]
@@ -207,11 +208,11 @@ class Inside:
         root = self.root or self.system.root
         match outcome:
             case None:
-                self.line.say(Say.BORN, 0, None)
+                self.line.say(Say.BORN, Born.STARTED, None)
             case IgnoredError():
-                self.line.say(Say.BORN, 1, None)
+                self.line.say(Say.BORN, Born.IGNORED, None)
             case StartError() as error:
-                kind = 3 if isinstance(root.reason, Normal) else 2
+                kind = Born.DECLINED if isinstance(root.reason, Normal) else Born.FAILED
                 self.line.say(Say.BORN, kind, error.reason)
 
     def _sender(self, known: Any) -> Ref[Any]:

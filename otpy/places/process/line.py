@@ -1,4 +1,4 @@
-"""One end of the pipe between a process child and its parent: what is said over it, and who waits for an answer."""
+"""One end of the pipe between a process child and its parent: it sends, and knows who waits for which answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from otpy.places.process.codec import Encoder
 
-__all__ = ["Line", "Say"]
+__all__ = ["Line"]
 
 
 TOGETHER = 1 << 10
@@ -25,41 +25,6 @@ TOGETHER = 1 << 10
 APART = 0.0005
 """Seconds after which a message is no longer one of many that come at once."""
 NOW = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-
-
-class Say:
-    """The first item of each message. Those to an actor name it next: 0 is the child itself, others were handed out."""
-
-    CAST = 1
-    CALL = 2
-    INFO = 3
-    ASK = 4
-    STOP = 5
-    EXIT = 6
-    KILL = 7
-    CAST_WORDS = 8
-    CALL_WORDS = 9
-    REPLY = 10
-    FAIL = 11
-    PREPARE = 12
-    START = 13
-    BORN = 14
-    ENDED = 15
-    GONE = 16
-    WHEREIS = 17
-    PRELOAD = 18
-    DEPTH = 19
-    PING = 20
-    PONG = 21
-    LOOK = 22
-    DROP = 23
-    LINK = 30
-    UNLINK = 31
-    UNLINKED = 32
-    REGISTER = 33
-    EVENT = 34
-    AWAIT = 36
-    NAMED = 37
 
 
 class Waiter(Protocol):

@@ -18,8 +18,8 @@ from otpy.places.process.child import Child
 from otpy.places.process.far import FarBox, stand_in
 from otpy.places.process.far_home import FarHome, HiddenToken
 from otpy.places.process.limits import limits_of
-from otpy.places.process.line import Say
 from otpy.places.process.ports import ports_of
+from otpy.places.process.say import Born, Say
 from otpy.places.process.view import View
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started
@@ -83,11 +83,11 @@ class Port(Actor):
     def _on_born(self, own: Ref[Any], kind: int, reason: Reason | None) -> None:
         """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
         match kind:
-            case 0:
+            case Born.STARTED:
                 started(own, None)
-            case 1:
+            case Born.IGNORED:
                 conclude(own, Ignore())
-            case 3:
+            case Born.DECLINED:
                 conclude(own, Fail(reason or Exited(0)))
             case _:
                 fail_start(own, reason or Exited(0))

@@ -16,11 +16,11 @@ from otpy.errors import SystemStoppedError
 from otpy.places.process.child import Child
 from otpy.places.process.circles import Circles
 from otpy.places.process.helm import Helm
-from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
 from otpy.places.process.memory_killer import MemoryKiller
 from otpy.places.process.output import Output
 from otpy.places.process.pulse import Heartbeats
+from otpy.places.process.say import Say
 from otpy.places.process.spares import Spares
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Ports:
         elif word == b"E":
             self._forget(child, value)
         else:
-            child.told = child.told or NoConnection(f"no process could be started: {os.strerror(value)}")
+            child.end_reason = child.end_reason or NoConnection(f"no process could be started: {os.strerror(value)}")
             self._forget(child, 0)
 
     def _forget(self, child: Child, status: int) -> None:

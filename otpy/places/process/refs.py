@@ -15,7 +15,7 @@ from otpy.core.reason import NoProc, Reason
 from otpy.places.process.bonds import InnerSystem
 from otpy.places.process.far import FarBox, stand_in
 from otpy.places.process.far_home import FarHome, HiddenToken
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.death import finish
 from otpy.runtime.links import Monitor, watch
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FarRef", "Refs", "lose"]
 
-CHILD, MINE, YOURS, NAMED = range(4)
+
+class Known:
+    """The first item of a ref on the pipe."""
+
+    CHILD = 0
+    MINE = 1
+    YOURS = 2
+    NAMED = 3
 
 
 class FarRef(Ref[Any]):
@@ -138,11 +145,11 @@ class Refs:
     def known(self, value: object) -> list[Any] | None:
         """A ref as the other side knows it, or is to know it from now on; None for what is no ref."""
         if value is self.root:
-            return [CHILD]
+            return [Known.CHILD]
         if isinstance(value, FarRef) and value.line is self.line:
-            return [YOURS, value.wire, value.path]
+            return [Known.YOURS, value.wire, value.path]
         if isinstance(value, NamedRef):
-            return [NAMED, value.name]
+            return [Known.NAMED, value.name]
         if not isinstance(value, Ref):
             return None
         if value.reason is not None:
@@ -151,7 +158,7 @@ class Refs:
             self.own[value.number] = value
             monitor = self._watches[value.number] = _Gone(value, self)
             watch(monitor)
-        return [MINE, value.number, value.path, *_where(value), value.reason]
+        return [Known.MINE, value.number, value.path, *_where(value), value.reason]
 
     def ref_of(self, known: list[Any]) -> Ref[Any] | NamedRef[Any]:
         """The ref behind that.
@@ -160,13 +167,13 @@ class Refs:
             LookupError, TypeError, ValueError: it is none.
         """
         match known:
-            case [0] if self.root is not None:
+            case [Known.CHILD] if self.root is not None:
                 return self.root
-            case [1, int(number), str(path), str(module), str(name), None | Reason() as reason]:
+            case [Known.MINE, int(number), str(path), str(module), str(name), None | Reason() as reason]:
                 return self._far_ref(number, path, module, name, reason)
-            case [2, int(number), str(path)]:  # it may have ended before the other side knew
+            case [Known.YOURS, int(number), str(path)]:  # it may have ended before the other side knew
                 return self.own_ref(number, path)
-            case [3, str(name)]:
+            case [Known.NAMED, str(name)]:
                 return NamedRef(self._system, name)
         raise ValueError(known)
 

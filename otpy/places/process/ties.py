@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import NoProc
 from otpy.errors import NameTakenError
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import add_link, drop_link
 from otpy.runtime.mailbox import poke

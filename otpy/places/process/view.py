@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
 from otpy.errors import ActorBusyError, BlockingError, CallExitError, ChildStateError, OtpyError
-from otpy.places.process.limits import told, usage
-from otpy.places.process.line import Say
+from otpy.places.process.limits import limit_texts, usage
 from otpy.places.process.plain import read
+from otpy.places.process.say import Say
 from otpy.runtime.beyond import LOOK_TIME
 from otpy.runtime.mailbox import bury
 from otpy.runtime.seat import here
@@ -92,7 +92,7 @@ class View:
     def facts(self, problem: str | None = None) -> ProcessRecord:
         """What the kernel knows of the process, whether it answers or not."""
         memory, cpu = usage(self._child.pid)
-        limits = told(getattr(self._ref.mailbox, "options", None))
+        limits = limit_texts(getattr(self._ref.mailbox, "options", None))
         return ProcessRecord(pid=self._child.pid or 0, memory_bytes=memory, cpu=cpu, limits=limits, problem=problem)
 
     def _sight(self, look: Look, path: str, seconds: float) -> Sight:
