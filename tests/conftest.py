@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import signal
 import sys
@@ -31,6 +32,12 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
     # they are started for; pytest would rewrite all tests again.
     sys.dont_write_bytecode = False
     compileall.compile_dir(Path(__file__).parents[1] / "otpy", quiet=2)
+
+
+def pytest_collection_finish() -> None:
+    """Keep pytest's five thousand tests out of each later collection of garbage: it was a fifth of a run's work."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
