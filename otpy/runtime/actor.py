@@ -73,9 +73,7 @@ class Actor(PykkaActor):
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_async: ClassVar[str | None] = None  # a callback of it that is a coroutine function
     otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
-    otpy_winds_up: ClassVar[bool] = (
-        False  # whether it is told, by `otpy_wind_up`, that its `shutdown` time is nearly over
-    )
+    otpy_winds_up: ClassVar[bool] = False  # whether `otpy_wind_up` tells it that its `shutdown` time is nearly over
     otpy_redacts: ClassVar[bool] = False
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False

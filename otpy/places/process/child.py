@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.origin import Origin
     from otpy.places.process.output import Pipe
     from otpy.places.process.ports import Ports
     from otpy.places.process.pulse import Pulse
@@ -59,11 +60,11 @@ class Child:
     target = None
     claim = (True,)
 
-    def __init__(self, number: int, ports: Ports, home: tuple[str, tuple[object, ...]]) -> None:
-        """Made by `Ports`; `home` is the module of the actor's class, and where it is found."""
+    def __init__(self, number: int, ports: Ports, origin: Origin) -> None:
+        """Made by `Ports`; `origin` is where its code, or that of its kin, is found."""
         self.ref: Any = None  # Any: a Ref once it is bound to its port; a spare one has none
         self.number = number
-        self.home = home
+        self.origin = origin
         self.pid: int | None = None
         self.pidfd: int | None = None
         self.far, own = socket.socketpair()
@@ -255,7 +256,7 @@ class Child:
                 if self._options.max_memory_bytes is not None:
                     MemoryWatch(self, self._options.max_memory_bytes)
                 poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
-                self.ports.add_spare(self.home)
+                self.ports.add_spare(self.origin)
             case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
                 self.failed_birth = (kind, reason)
                 self._expect_end()

@@ -44,9 +44,8 @@ class Group:
         self.number = number
         self.pid = pid
         self.pidfd = pidfd
-        self.has_ended = (
-            False  # the child itself; it is waited for at last, and until then its number is not used again
-        )
+        # Of the child itself, which is waited for at last: until then its number is not used again.
+        self.has_ended = False
         self.winds_up = False
         self.killed_at = 0.0
 
@@ -242,9 +241,8 @@ def _wake_on_ends() -> tuple[int, int]:
 
 def main() -> None:
     """Serve the socket whose number was given."""
-    signal.pthread_sigmask(
-        signal.SIG_SETMASK, []
-    )  # a program that waits for signals has them blocked, and exec keeps it
+    # A program that waits for signals has them blocked, and exec keeps it.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     control = socket.socket(fileno=int(sys.argv[1]))

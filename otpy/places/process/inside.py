@@ -7,14 +7,12 @@ import gc
 import importlib
 import logging
 import os
-import runpy
 import signal
 import socket
 import sys
 import threading
 from contextlib import suppress
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import otpy.actors.adopted
@@ -37,6 +35,7 @@ from otpy.places.process.limits import confine, relax
 from otpy.places.process.line import Line
 from otpy.places.process.loop_main import LoopMain
 from otpy.places.process.main_home import MainHome
+from otpy.places.process.origin import Surroundings, enter
 from otpy.places.process.refs import FarRef, Refs
 from otpy.places.process.say import Born, Say
 from otpy.runtime.actor import Actor
@@ -152,12 +151,12 @@ class Inside:
                 drop_call(self.line, number)
             case [Say.LOOK, number, what, args]:
                 answer(self.line, self.system, number, what, args)
-            case [Say.PRELOAD, module, facts]:
-                _prepare(*facts)
+            case [Say.PRELOAD, module, surroundings]:
+                enter(Surroundings(*surroundings))
                 with suppress(Exception):  # whoever needs it will hear of it
                     importlib.import_module(module)
-            case [Say.PREPARE, path, parent, facts]:
-                _prepare(*facts)
+            case [Say.PREPARE, path, parent, surroundings]:
+                enter(Surroundings(*surroundings))
                 self._make_system(path, parent)
             case [Say.START, cls, args, kwargs, terms]:
                 self._start(cls, tuple(args), kwargs, terms)
@@ -245,26 +244,6 @@ class _RootEnd(Monitor):
     def fire(self, reason: Reason) -> None:
         relax()
         self._inside.line.say(Say.ENDED, reason)
-
-
-def _prepare(
-    sys_path: list[str], argv: list[str], folder: str | None, main_name: str | None, main_path: str | None
-) -> None:
-    """Find the same code as the parent does."""
-    sys.path[:] = sys_path
-    sys.argv[:] = argv
-    if folder is not None:
-        with suppress(OSError):
-            os.chdir(folder)
-    if (main_name is None and main_path is None) or "__mp_main__" in sys.modules:
-        return
-    # As multiprocessing does it: the program's main module is run under another name, so that it starts nothing.
-    module = ModuleType("__mp_main__")
-    if main_name is not None:
-        module.__dict__.update(runpy.run_module(main_name, run_name="__mp_main__", alter_sys=True))
-    elif main_path is not None:
-        module.__dict__.update(runpy.run_path(main_path, run_name="__mp_main__"))
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
 
 
 def main(line: int) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.origin import Origin
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -105,7 +106,7 @@ class Ports:
 
     def start(
         self,
-        home: tuple[str, tuple[object, ...]],
+        origin: Origin,
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
@@ -121,25 +122,25 @@ class Ports:
         with self._lock:
             if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
-            child = self.spares.take(home[0]) or self._fork(home)
+            child = self.spares.take(origin.module) or self._fork(origin)
             child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
-            self.add_spare(home)  # now: it is made while this one runs its `init`, and starts in a row overlap
+            self.add_spare(origin)  # now: it is made while this one runs its `init`, and starts in a row overlap
         return child
 
-    def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
+    def add_spare(self, origin: Origin) -> None:
         """Have another process ready that has imported the module of one that was started; none when that fails."""
         with self._lock, suppress(OSError, RuntimeError):
-            child = None if self._closing else self.spares.add(home[0], lambda: self._fork(home))
+            child = None if self._closing else self.spares.add(origin.module, lambda: self._fork(origin))
             if child is not None:
-                child.line.say(Say.PRELOAD, *home)
+                child.line.say(Say.PRELOAD, origin.module, list(origin.surroundings))
 
-    def _fork(self, home: tuple[str, tuple[object, ...]]) -> Child:
+    def _fork(self, origin: Origin) -> Child:
         """Ask for a new process; it may be spoken to at once. Called with the lock held. Raises as `start`."""
         self.listener.start()
         self._memory_killer = self._memory_killer or MemoryKiller()
         self._system.threads.add(self)
         self._numbers += 1
-        child = Child(self._numbers, self, home)
+        child = Child(self._numbers, self, origin)
         try:
             child.output, far_output = self._output.add(child.path)
             try:

@@ -35,7 +35,7 @@ class Spares:
 
     def drop(self, child: Child) -> None:
         """It has ended."""
-        module = child.home[0]
+        module = child.origin.module
         if self.by_module.get(module) is child:
             del self.by_module[module]
 
