@@ -9,14 +9,17 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from otpy.errors import StartError
 from support.far import Far, Near
-from support.wild import Slow, Wild
+from support.wild import Nest, Slow, Wild, WildLater
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def wild() -> otpy.ChildSpec:
@@ -55,6 +58,21 @@ def test_a_copy_that_comes_back_from_the_handler_ends_and_is_not_heard(farm: otp
     assert not is_copy
     assert ref.call(Wild.wait_for, pid) == 1
     assert ref.call(Wild.pid) != pid
+
+
+@pytest.mark.parametrize("cls", [Wild, WildLater, Nest])
+def test_a_copy_that_comes_back_handles_no_message_and_ends(farm: otpy.System, cls: Any, tmp_path: Path) -> None:
+    started = farm.start(otpy.child(cls).opts(place="process"))
+    ref, kind = (started.call(Nest.inmate), Wild) if cls is Nest else (started, cls)
+    os.mkfifo(tmp_path / "notes")
+    notes = os.open(tmp_path / "notes", os.O_RDWR)
+    ref.cast(kind.fork_and_go_on, str(tmp_path / "notes"))
+    assert os.read(notes, 1) == b"x"
+    assert ref.call(kind.end_of_copy) in {0, 1}
+    os.set_blocking(notes, False)
+    with pytest.raises(BlockingIOError):
+        os.read(notes, 1)
+    os.close(notes)
 
 
 def test_a_flood_of_output_and_messages_keeps_nobody_else_waiting(farm: otpy.System) -> None:
