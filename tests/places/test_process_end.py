@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import pytest
 
 import otpy
@@ -121,6 +123,15 @@ def test_a_call_in_flight_fails_when_it_is_killed(farm: otpy.System) -> None:
     assert caught.value.reason == otpy.Killed()
 
 
+def tuples_in_each_other(depth: int) -> bytes:
+    """A reply with these, as nobody's code of otpy would send it."""
+    value: object = ()
+    for _ in range(depth):
+        value = msgpack.ExtType(1, msgpack.packb([value]))
+    data = msgpack.packb([10, 1, value])
+    return struct.pack(">I", len(data)) + data
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -130,6 +141,7 @@ def test_a_call_in_flight_fails_when_it_is_killed(farm: otpy.System) -> None:
         (b"\x00\x00\x00\x02\x91\x63", "kind 99"),
         (b"\xff\xff\xff\xff", "too large"),
         (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x08\x00", "garbage"),  # a pickle
+        (tuples_in_each_other(1_000), "garbage"),  # it would exhaust the stack of the program's thread
     ],
 )
 def test_what_is_no_message_ends_it_and_nobody_else(farm: otpy.System, data: bytes, text: str) -> None:
