@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from otpy.places.process.helper import ASK, TELL
+from otpy.places.process.origin import search_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,7 @@ class Helm:
 
 
 def _spawn(far: int) -> subprocess.Popen[bytes]:
-    code = f"import sys; sys.path[:] = {sys.path!r}; from otpy.places.process.helper import main; main()"
+    code = f"import sys; sys.path[:] = {search_path()!r}; from otpy.places.process.helper import main; main()"
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing
     return subprocess.Popen(  # noqa: S603 - our own interpreter and code
         [sys.executable, *flags, "-c", code, str(far)],

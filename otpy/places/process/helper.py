@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import gc
 import os
 import select
@@ -239,18 +240,31 @@ def _wake_on_ends() -> tuple[int, int]:
     return wake, told
 
 
+def _clear_of_standard(fd: int) -> int:
+    """Have the numbers 0 to 2 be those of the standard streams, in a program that was started without any.
+
+    Else the next pipe had such a number, and were lost to a child that gets its output there. Returns what is served.
+    """
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(fd)
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - the number of standard error
+        os.set_inheritable(null, True)  # noqa: FBT003 - it takes no keyword
+    os.close(null)
+    return moved
+
+
 def main() -> None:
     """Serve the socket whose number was given."""
     # A program that waits for signals has them blocked, and exec keeps it.
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    control = socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(control.fileno(), False)  # noqa: FBT003 - it takes no keyword
+    control = socket.socket(fileno=_clear_of_standard(int(sys.argv[1])))
     wake, told = _wake_on_ends()
     gc.collect()
     gc.freeze()  # children share these pages
-    Helper(control, wake, told).run()
+    with control:
+        Helper(control, wake, told).run()
 
 
 if __name__ == "__main__":

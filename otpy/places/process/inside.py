@@ -246,11 +246,19 @@ class _RootEnd(Monitor):
         self._inside.line.say(Say.ENDED, reason)
 
 
+def _stream(stream: Any, fd: int) -> Any:  # Any: as typeshed has those of `sys`
+    """Standard output or error, which is a pipe now; the program itself may have been started without one."""
+    if stream is None:
+        return open(fd, "w", buffering=1, errors="backslashreplace", closefd=False)
+    stream.reconfigure(line_buffering=True)
+    return stream
+
+
 def main(line: int) -> None:
     """Be a child, from the fork to the end."""
     sock = socket.socket(fileno=line)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a pipe now, opened as text
+    sys.stdout, sys.stderr = _stream(sys.stdout, 1), _stream(sys.stderr, 2)
     gc.enable()
     inside = Inside(sock)
     mind_copies(inside)

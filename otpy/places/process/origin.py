@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
 
-__all__ = ["Origin", "Surroundings", "enter"]
+__all__ = ["Origin", "Surroundings", "enter", "search_path"]
 
 
 class Surroundings(NamedTuple):
@@ -22,7 +22,7 @@ class Surroundings(NamedTuple):
     sys_path: list[str]
     argv: list[str]
     folder: str | None
-    """The current folder."""
+    """The current folder; None when somebody has removed it."""
     main_name: str | None
     """The main module's name, or its file, when the code is in it; at most one of the two."""
     main_path: str | None
@@ -44,7 +44,19 @@ class Origin(NamedTuple):
         is_main = inside.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in args)
         name = getattr(getattr(main, "__spec__", None), "name", None) if is_main else None
         path = getattr(main, "__file__", None) if is_main and name is None else None
-        return cls(module, Surroundings(list(sys.path), list(sys.argv), str(Path.cwd()), name, path))
+        return cls(module, Surroundings(search_path(), list(sys.argv), _folder(), name, path))
+
+
+def search_path() -> list[str]:
+    """Where modules are looked for; what is no text there, as a `Path`, is passed over by Python's own search, too."""
+    return [str(entry) for entry in sys.path if isinstance(entry, str)]
+
+
+def _folder() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
 
 
 def enter(surroundings: Surroundings) -> None:
