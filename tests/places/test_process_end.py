@@ -140,7 +140,7 @@ def tuples_in_each_other(depth: int) -> bytes:
         (b"\x00\x00\x00\x01\x01", "it sent 1"),
         (b"\x00\x00\x00\x02\x91\x63", "kind 99"),
         (b"\xff\xff\xff\xff", "too large"),
-        (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x08\x00", "garbage"),  # a pickle
+        (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x07\x00", "garbage"),  # a pickle
         (tuples_in_each_other(1_000), "garbage"),  # it would exhaust the stack of the program's thread
     ],
 )
