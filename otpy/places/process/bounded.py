@@ -39,7 +39,8 @@ class BoundedFarBox(FarBox):
         # The child sheds the oldest; only what it does not even read is refused here.
         self._most = 2 * self._limit if options.overflow == "drop_old" else self._limit
         self._raises = options.overflow == "raise"
-        self._guard = threading.RLock()  # RLock: a `__del__` may send to the same actor
+        # Guards the three counts. RLock: a `__del__` may send to the same actor.
+        self._guard = threading.RLock()
         self._sent = 0
         self._seen = 0
         self._depth = 0

@@ -93,6 +93,7 @@ class Child:
         """Bytes so far."""
         self.is_hearing = False
         """Whether something is taken that is not handled yet."""
+        # Guards `pidfd` from being closed while a signal is sent by it, and what is to happen at a birth still to come.
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False

@@ -88,6 +88,8 @@ class FarBox(deque["Message"]):
         self._casts = {function: place for function, (say, place) in self._requests.items() if say == Say.CAST}
         self._number = number
         self._line: Line | None = None
+        # Until the pipe is there: what comes waits, and all of it goes before whatever comes later. RLock: a `__del__`
+        # may send.
         self._lock = threading.RLock()
 
     def open(self, line: Line) -> None:

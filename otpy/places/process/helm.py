@@ -30,6 +30,8 @@ class Helm:
         self._listener = listener
         self._on_news = on_news
         self._on_loss = on_loss
+        # Guards `_control`: nobody sends to a descriptor that was closed, and may be another's by now. All else is
+        # guarded by the lock of `Ports`.
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None

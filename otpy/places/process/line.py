@@ -59,7 +59,9 @@ class Line:
         """
         self.socket = sock
         self.encoder = encoder
-        self.waiting: dict[int, Waiter] = {}  # who waits for which answer
+        self.waiting: dict[
+            int, Waiter
+        ] = {}  # who waits for which answer; changed by any thread, so looked at in a copy
         self.asked: dict[int, Any] = {}  # Any: a FarCaller; the other side's calls that are not answered
         self.owner: Any = None  # Any: in the parent the Child at the other end
         self.numbers = itertools.count(1)
@@ -69,7 +71,8 @@ class Line:
         """Called by who has sent a request; returns as `FarBox.append`. The parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
-        self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send
+        # Guards the order of messages, `_backlog`, `_is_full`, `_packer`. RLock: a `__del__` in the middle of it may send.
+        self._lock = threading.RLock()
         self._backlog = bytearray()
         self._is_full = False
         self._wrote_at = 0.0
@@ -161,11 +164,11 @@ class Line:
 
     def is_asked(self) -> bool:
         """Whether anybody waits for an answer."""
-        return any(slot.claim for slot in list(self.waiting.values()))
+        return any(slot.claim for slot in self.waiting.copy().values())
 
     def _forget_late(self) -> None:
         """Drop those who no longer wait, for their answer may never come."""
-        for number, slot in list(self.waiting.items()):
+        for number, slot in self.waiting.copy().items():
             if not slot.claim:
                 self.waiting.pop(number, None)
 

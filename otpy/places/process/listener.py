@@ -49,7 +49,8 @@ class Listener:
         """When it is over at the latest, by `time.monotonic`."""
         self._is_over = is_over
         self._on_end = on_end
-        self._lock = threading.RLock()  # always after the lock of a line, never before it
+        # Guards which descriptors are watched for what; always after the lock of a line, never before it.
+        self._lock = threading.RLock()
         self._handlers: dict[int, Callable[[], None]] = {}
         self._writers: dict[int, Line] = {}
         self._deaf: set[int] = set()

@@ -25,7 +25,7 @@ class Output:
 
     def __init__(self) -> None:
         """Start nothing yet."""
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards the start of the thread, which is made with the first pipe
         self._open: dict[int, Pipe] = {}
         self._ended: deque[Pipe] = deque()
         self._poll: select.epoll | None = None

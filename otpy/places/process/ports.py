@@ -58,6 +58,7 @@ class Ports:
         self.circles = Circles(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
+        # Guards `_children`, the spares and `_closing`. RLock: who ends all forgets each.
         self._lock = threading.RLock()
         self._children: dict[int, Child] = {}
         self._numbers = 0
@@ -217,6 +218,7 @@ class Ports:
 
 _PORTS: weakref.WeakKeyDictionary[System, Ports] = weakref.WeakKeyDictionary()
 _GUARD = threading.Lock()
+"""Held while one is made: a system has one."""
 
 
 def ports_of(system: System) -> Ports:
