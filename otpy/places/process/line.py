@@ -59,9 +59,7 @@ class Line:
         """
         self.socket = sock
         self.encoder = encoder
-        self.waiting: dict[
-            int, Waiter
-        ] = {}  # who waits for which answer; changed by any thread, so looked at in a copy
+        self.waiting: dict[int, Waiter] = {}  # who waits for which answer; any thread changes it, so looks take a copy
         self.asked: dict[int, Any] = {}  # Any: a FarCaller; the other side's calls that are not answered
         self.owner: Any = None  # Any: in the parent the Child at the other end
         self.numbers = itertools.count(1)
@@ -71,7 +69,7 @@ class Line:
         """Called by who has sent a request; returns as `FarBox.append`. The parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
-        # Guards the order of messages, `_backlog`, `_is_full`, `_packer`. RLock: a `__del__` in the middle of it may send.
+        # Guards the order of messages, `_backlog`, `_is_full`, `_packer`. RLock: a `__del__` in the middle may send.
         self._lock = threading.RLock()
         self._backlog = bytearray()
         self._is_full = False
