@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -17,6 +16,7 @@ from otpy.runtime.delivery import deliver_info
 from otpy.runtime.extras import AsyncResource
 from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
+from otpy.runtime.own_words import refuse_own_words
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.request import async_callback, vocabulary
@@ -38,11 +38,6 @@ T = TypeVar("T")
 _EMPTY = ("otpy.actors.gen_server", "otpy.actors.keeper", "otpy.actors.function")
 """Where a `terminate` stands that does nothing unless somebody overrides it."""
 
-log = logging.getLogger("otpy")
-
-OWN_WORDS = frozenset({"is_otpy_actor", "is_supervisor", "names_children", "otpy_children", "stops_by_signal"})
-"""What only otpy's own classes say of themselves, for the runtime and the inspector believe it."""
-
 
 class Actor(PykkaActor):
     """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
@@ -55,16 +50,13 @@ class Actor(PykkaActor):
     """Whether exit signals arrive as messages, and `terminate` runs when the supervisor says stop. OTP: trap_exit."""
 
     place: ClassVar[str] = "pool"
-    """Where it runs unless its spec says otherwise: `pool`, `thread` for libraries bound to one thread, or `loop`.
+    """Where it runs unless its spec says otherwise: `pool`, `loop`, `thread` for libraries bound to one, or `process`.
 
     A class with a callback that is a coroutine function runs on the loop without saying so.
     """
 
     max_concurrency: ClassVar[int] = 1
-    """How many messages a class with coroutine functions handles at once, each in a task of its own.
-
-    They begin in the order of the mailbox, and end as they do.
-    """
+    """How many messages a class with coroutine functions handles at once, each in a task; they begin in order."""
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
@@ -81,7 +73,7 @@ class Actor(PykkaActor):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Note once for each class what every start and message would have to look up."""
         super().__init_subclass__(**kwargs)
-        _refuse_own_words(cls)
+        refuse_own_words(cls)
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
         cls.otpy_terminates = getattr(cls.terminate, "__module__", "") not in _EMPTY
@@ -354,12 +346,3 @@ class Actor(PykkaActor):
 
     def _start_actor_loop(self) -> None:
         raise NotImplementedError
-
-
-def _refuse_own_words(cls: type) -> None:
-    """A class that only says it is a supervisor has no table of children; whoever looks at the tree would stumble."""
-    for base in cls.__mro__:
-        for word in OWN_WORDS & vars(base).keys():
-            if base.__module__.partition(".")[0] != "otpy":
-                text = f"{base.__name__}.{word}: otpy needs this name itself; call it otherwise"
-                raise TypeError(text)

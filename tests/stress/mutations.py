@@ -280,8 +280,8 @@ MUTATIONS = [
     ),
     Mutation(
         "start_timeout ignored by the system",
-        "runtime/system.py",
-        "timer = self.timers.after(timeout, expire_start, ref, timeout)",
+        "runtime/starting.py",
+        "timer = self._system.timers.after(timeout, expire_start, ref, timeout)",
         "pass",
         "runtime/test_starts.py runtime/test_handshakes.py",
     ),
