@@ -110,7 +110,7 @@ class System(Starting, Inspection):
         self.pool = pool or Pool(max_threads=max_threads)
         self.places = PLACES
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
-        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere
+        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere; any thread may change it
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None

@@ -76,7 +76,7 @@ def _await_name(child: Child, name: str, *, is_awaited: bool) -> None:
 
 def forget_names(child: Child) -> None:
     """It has ended, and waits for nothing."""
-    for name, wait in list(child.awaited.items()):
+    for name, wait in child.awaited.copy().items():
         child.awaited.pop(name, None)
         child.ref.system.forget_wait(name, wait)
 
