@@ -16,6 +16,7 @@ from otpy.runtime.delivery import deliver_info
 from otpy.runtime.extras import AsyncResource
 from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
+from otpy.runtime.named import NamedRef
 from otpy.runtime.own_words import refuse_own_words
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
@@ -184,6 +185,9 @@ class Actor(PykkaActor):
         A dead one sends its `NoProc` at once: as a message with `trap_exit`, else it ends this actor.
         """
         ref = self._living()
+        if isinstance(other, NamedRef):
+            text = f"link is with one incarnation, and {other!r} means whoever holds the name: link to its whereis()"
+            raise TypeError(text)
         if other.system is not ref.system:
             text = f"{ref.path} and {other.path} belong to two systems: monitor it instead"
             raise ValueError(text)
@@ -194,10 +198,11 @@ class Actor(PykkaActor):
         """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
         other.part(self.ref)
 
-    def monitor(self, target: Ref[Any] | str) -> Monitor:
+    def monitor(self, target: Ref[Any] | NamedRef[Any] | str) -> Monitor:
         """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""
-        found = self.system.whereis(target) if isinstance(target, str) else target
-        monitor = Monitor(target, found, self._living())
+        named = target.name if isinstance(target, NamedRef) else target
+        found = self.system.whereis(named) if isinstance(named, str) else named
+        monitor = Monitor(named, found, self._living())
         watch(monitor)
         return monitor
 

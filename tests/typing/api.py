@@ -229,6 +229,7 @@ class Later(otpy.Actor):
         return otpy.Fail(otpy.Exit(message))
 
     def watch(self, other: otpy.Ref[Cache]) -> otpy.Monitor:
+        self.monitor(self.system.ref("cache"))
         return self.monitor(other)
 
     @otpy.call
