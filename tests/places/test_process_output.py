@@ -53,3 +53,30 @@ def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(lines
     os.close(far_other)
     output.close()
     assert other.path == "other"
+
+
+def test_where_no_logging_was_set_up_what_a_child_prints_is_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """INFO is below what Python shows then, and a `print` that vanishes is no help to who looks for a mistake."""
+    monkeypatch.setattr(logging.getLogger("otpy.child"), "propagate", False)
+    output = Output()
+    _, far = output.add("shop/render")
+    os.write(far, b"here \x1b[1m\n")
+    os.close(far)
+    output.close()
+    assert capsys.readouterr().err == "shop/render: here \\x1b[1m\n"
+
+
+def test_whoever_silences_the_log_of_children_hears_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = logging.getLogger("otpy.child")
+    monkeypatch.setattr(log, "propagate", False)
+    monkeypatch.setattr(log, "level", logging.ERROR)
+    output = Output()
+    _, far = output.add("shop/render")
+    os.write(far, b"here\n")
+    os.close(far)
+    output.close()
+    assert capsys.readouterr().err == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import sys
 import threading
 from collections import deque
 from contextlib import suppress
@@ -144,4 +145,10 @@ class Pipe:
             self._write(self._rest)
 
     def _write(self, line: bytes) -> None:
-        log.info("%s: %s", self.path, visible(line.decode(errors="replace"), LINE))
+        text = visible(line.decode(errors="replace"), LINE)
+        if log.level == logging.NOTSET and not log.hasHandlers():
+            # No logging was set up, and then Python shows warnings alone: what was printed would vanish without a word.
+            with suppress(OSError, ValueError, AttributeError):
+                print(f"{self.path}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - who printed it meant this
+        else:
+            log.info("%s: %s", self.path, text)
