@@ -226,7 +226,7 @@ class Actor(PykkaActor):
         return await self.system.astart_linked(self.ref, start, args, kwargs)
 
     def register(self, name: str) -> None:
-        """Take a name that is free, in addition to the spec's way. OTP: register/2. Raises NameTakenError."""
+        """Take a name that is free; for an actor whose spec gave it none. OTP: register/2. Raises NameTakenError."""
         self.system.register(self.ref, name)
 
     def stop(self) -> None:

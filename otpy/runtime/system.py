@@ -143,7 +143,7 @@ class System(Starting, Inspection):
             holder = self.names[name] if name in self.names else None  # noqa: SIM401 - in a child `get` asks its parent
             if holder is not None or ref.name is not None:
                 taken = name if holder is not None else str(ref.name)
-                raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref)
+                raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref, wanted=name)
             if ref.reason is None:
                 self.names[name] = ref
                 ref.name = name

@@ -75,7 +75,7 @@ class Bonds:
         slot.wait(None)
         if slot.value is not None:
             taken, holder = slot.value
-            raise NameTakenError(ref.path, Exit("already_started"), taken, holder)
+            raise NameTakenError(ref.path, Exit("already_started"), taken, holder, wanted=name)
         ref.name = name
 
     def await_name(self, name: str, *, is_awaited: bool) -> None:
