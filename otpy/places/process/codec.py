@@ -142,7 +142,9 @@ class Encoder:
         except UncarriableError:
             raise
         except Exception as error:
-            raise UncarriableError(f"{type_name(type(value))}: {exception_line(error)}") from None
+            line = exception_line(error)
+            mend = "; define it at the top level of a module" if "<locals>" in line or "<lambda>" in line else ""
+            raise UncarriableError(f"{type_name(type(value))}: {line}{mend}") from None
         return file.getvalue()
 
 
