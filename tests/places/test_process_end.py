@@ -139,6 +139,8 @@ def tuples_in_each_other(depth: int) -> bytes:
         (b"\x00\x00\x00\x01\xc1", "garbage"),
         (b"\x00\x00\x00\x01\x01", "it sent 1"),
         (b"\x00\x00\x00\x02\x91\x63", "kind 99"),
+        (b"\x00\x00\x00\x04\x93\x0e\x00\xc0", "kind 14"),  # that it is born, which it was before
+        (b"\x00\x00\x00\x04\x93\x0e\x02\xc0", "kind 14"),  # that its start has failed, which was done before
         (b"\xff\xff\xff\xff", "too large"),
         (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x07\x00", "garbage"),  # a pickle
         (tuples_in_each_other(1_000), "garbage"),  # it would exhaust the stack of the program's thread

@@ -258,7 +258,7 @@ class Child:
                     MemoryWatch(self, self._options.max_memory_bytes)
                 poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
                 self.ports.add_spare(self.origin)
-            case [Say.BORN, int(kind), reason] if reason is None or isinstance(reason, Reason):
+            case [Say.BORN, int(kind), None | Reason() as reason] if self.pulse is None and kind != Born.STARTED:
                 self.failed_birth = (kind, reason)
                 self._expect_end()
             case [Say.ENDED, Reason() as reason]:
