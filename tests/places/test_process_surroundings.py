@@ -34,7 +34,7 @@ def run(code: str, *flags: str, to: int = 1, **options: object) -> str:
         check=False,
         **options,
     )
-    assert program.stderr == ""
+    assert program.stderr == "far: x\nfar: x\n"  # what the child has printed, and nothing else
     return str(program.stdout)
 
 
