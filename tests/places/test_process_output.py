@@ -8,7 +8,10 @@ from queue import SimpleQueue
 
 import pytest
 
+import otpy
+from otpy.errors import CallExitError
 from otpy.places.process.output import Output
+from support.far import Far, Near
 
 
 class Lines(logging.Handler):
@@ -80,3 +83,35 @@ def test_whoever_silences_the_log_of_children_hears_nothing(
     os.close(far)
     output.close()
     assert capsys.readouterr().err == ""
+
+
+class Tree(otpy.Supervisor):
+    def children(self) -> list[otpy.ChildSpec]:
+        return [otpy.child(Far).opts(place="process", name="far")]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_child_that_ends_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
+    """Its end is an exit to its supervisor, which is on the other side: no turn of the inside is for that."""
+    system = otpy.System("t")
+    system.start_root(otpy.child(Tree))
+    first = system.ref("far").monitor()
+    system.ref("far").exit(otpy.Exit("boom"))
+    first.wait(10.0)
+    system.ref("far").within(10.0, wait_for_name=10.0).call(Far.where)
+    assert system.stop(timeout=20.0) == []
+    assert lines.qsize() == 0, lines.get()
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_child_that_sends_to_a_dead_actor_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
+    system = otpy.System("t")
+    near = system.start(Near)
+    far = system.start(otpy.child(Far).opts(place="process"))
+    far.call(Far.meet, near)
+    near.kill()
+    far.call(Far.tell_near, "hello")
+    with pytest.raises(CallExitError, match="killed"):
+        far.call(Far.ask_near, 1, 2)
+    assert system.stop(timeout=20.0) == []
+    assert lines.qsize() == 0, lines.get()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["FarHome", "HiddenToken"]
+__all__ = ["FarHome", "HiddenToken", "NoHome"]
 
 
 class HiddenToken(list[bool]):
@@ -55,3 +55,16 @@ class FarHome:
 
     def release(self) -> None:
         """The same for one of its actors."""
+
+
+class NoHome(FarHome):
+    """The home of a ref of the other side, which has no turn here, not even for its death."""
+
+    def append(self, ref: Ref[Any]) -> None:
+        """Put its token back: what comes for a dead one is buried by who sends it, and for a living one it is sent.
+
+        The parent of a child is the one who hears nothing here, for the port tells it of everything.
+        """
+        if ref.reason is None and ref.mailbox is not None:
+            ref.mailbox.clear()
+        ref.tok.append(True)

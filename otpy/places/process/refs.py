@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from otpy.core.reason import NoProc, Reason
 from otpy.places.process.bonds import InnerSystem
 from otpy.places.process.far import FarBox, stand_in
-from otpy.places.process.far_home import FarHome, HiddenToken
+from otpy.places.process.far_home import HiddenToken, NoHome
 from otpy.places.process.say import Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.death import finish
@@ -52,7 +52,7 @@ class FarRef(Ref[Any]):
         self.line = line
         with system.lock:
             self.number = system.last_number = system.last_number + 1
-        self.home = FarHome(system)
+        self.home = NoHome(system)
         box = FarBox(self, cls, wire)
         self.mailbox = box
         if line is not None:
