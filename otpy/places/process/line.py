@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import select
 import socket
 import threading
 from time import monotonic
@@ -100,25 +101,31 @@ class Line:
             size = len(data)
             if size > MAX_FRAME:
                 self.encoder.check(size)
-            if not self.is_parent:
-                self.socket.sendall(PREFIX(size) + data)
-                return
             backlog = self._backlog
             is_first = not backlog
-            backlog += PREFIX(size)
-            backlog += data
+            backlog += PREFIX(size) + data  # at once: in between, the handler of a signal might send, too
+            if not self.is_parent:
+                try:
+                    self._write_all()
+                except BaseException:
+                    self._write_all()  # it may have been interrupted before it had begun
+                    raise
+                return
             if self._is_full:
                 return
-            if may_wait and len(backlog) < TOGETHER and (not is_first or monotonic() - self._wrote_at < APART):
-                if is_first:
-                    self._on_rest()
-            else:
-                self._write()
-                self._wrote_at = monotonic()
+            try:
+                if may_wait and len(backlog) < TOGETHER and (not is_first or monotonic() - self._wrote_at < APART):
+                    if is_first:
+                        self._on_rest()
+                else:
+                    self._write()
+                    self._wrote_at = monotonic()
+            except BaseException:  # an interrupt: those that come next must not wait for somebody else to write
+                self._on_rest()
+                raise
 
     def _write(self) -> None:
         """Write what the pipe takes; called with the lock held."""
-        was_full = self._is_full
         backlog = self._backlog
         # Called by an assignment, after which no signal handler runs before what was sent is deleted: an interrupt in
         # between would have it sent twice.
@@ -130,9 +137,32 @@ class Line:
             pass
         except OSError:
             backlog.clear()
-        self._is_full = bool(self._backlog)
-        if self._is_full and not was_full:
-            self._on_full()
+        is_full = bool(backlog)
+        if is_full and not self._is_full:
+            self._on_full()  # then noted: an interrupt in between has it said twice, and not never
+        self._is_full = is_full
+
+    def _write_all(self) -> None:
+        """Write everything, in a child: with the lock held, and however long the pipe is full.
+
+        What the handler of a signal raises meanwhile is raised afterwards, for half a message would be the end of this
+        process; what it sends goes behind what is being sent.
+        """
+        problem = None
+        while self._backlog:
+            try:
+                self._write()
+                if self._is_full:
+                    poll = select.poll()
+                    poll.register(self.socket, select.POLLOUT)
+                    poll.poll()
+            except BaseException as error:
+                problem = error
+        if problem is not None:
+            try:
+                raise problem
+            finally:
+                del problem  # it knows this frame
 
     def flush(self, when_done: Callable[[], None] | None = None) -> bool:
         """Write what the pipe takes of the rest; `when_done` is called when nothing is left, before any more is.
@@ -150,6 +180,13 @@ class Line:
         finally:
             self._lock.release()
         return True
+
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`: what it says is not heard, and breaks into nobody's words."""
+        copy: Any = self  # Any: what a method is is changed
+        copy.send = _unheard
+        self._lock = threading.RLock()
+        self.socket.close()
 
     def expect(self, slot: Waiter) -> int:
         """Note who waits for an answer; returns its number."""
@@ -188,6 +225,10 @@ class Line:
         """Who waits for an answer of an actor that has ended."""
         ours = [number for number, slot in self.waiting.copy().items() if getattr(slot, "target", None) is ref]
         return [slot for number in ours if (slot := self.waiting.pop(number, None)) is not None]
+
+
+def _unheard(parts: list[Any], may_wait: bool = False) -> None:  # noqa: FBT001, FBT002 - as `Line.send`
+    """A copy of the program speaks to nobody."""
 
 
 def _nothing() -> None:
