@@ -170,6 +170,14 @@ class Child:
         with self._lock, suppress(OSError):  # EINVAL before Linux 6.9: then what the process has started lives on
             self._send(signal.SIGKILL, GROUP)
 
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`, whose process it is not."""
+        self._lock = self.reading = threading.Lock()
+        self.line.let_go()
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+        self.pidfd = None
+
     def discard(self) -> None:
         """It could not be started."""
         self.ports.listener.unwatch(self.line.socket.fileno())

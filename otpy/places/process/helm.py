@@ -78,6 +78,15 @@ class Helm:
         word, number, value = TELL.unpack(data)
         self._on_news(word, number, value, fds[0] if fds else None)
 
+    def let_go(self) -> None:
+        """In a copy of the program: the helper is another's child."""
+        self._lock = threading.Lock()
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.returncode = 0  # nobody here may wait for it
+
     def close(self) -> None:
         """Let go of it: it ends, and with it whatever is left of its children."""
         with self._lock:

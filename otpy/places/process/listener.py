@@ -151,6 +151,13 @@ class Listener:
             with suppress(OSError):
                 os.eventfd_write(self._wake_fd, 1)
 
+    def let_go(self) -> None:
+        """In a copy of the program, which has no such thread."""
+        self._lock = threading.RLock()
+        self.thread = None
+        if self._poll is not None:
+            self._close(self._poll)
+
     # The thread.
 
     def _run(self, poll: select.epoll) -> None:

@@ -83,6 +83,16 @@ class Output:
         if self._thread is not None:
             self._thread.join(1.0)
 
+    def let_go(self) -> None:
+        """In a copy of the program, which has no such thread, and hears of no output."""
+        self._thread = None
+        self._is_closing = True
+        for fd in self._open:
+            os.close(fd)
+        self._open = {}
+        if self._poll is not None:
+            self._close_poll(self._poll)
+
     def _wake(self) -> None:
         if self._wake_fd >= 0:
             with suppress(OSError):

@@ -163,6 +163,21 @@ class Ports:
         """Who has sent a SIGKILL that was not sent from here, as far as that can be known."""
         return "" if self._memory_killer is None else self._memory_killer.blame()
 
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`: the processes are those of the original.
+
+        The copy must not speak to them or end them, nor keep them alive when the original is gone, as it would with its
+        ends of their pipes. It takes no lock, for the thread that held one may not be in it.
+        """
+        self._lock = threading.RLock()
+        self._closing = True
+        for child in self._children.values():
+            child.let_go()
+        self._children = {}
+        self.helm.let_go()
+        self.listener.let_go()
+        self._output.let_go()
+
     # News of the helper; in the listener's thread.
 
     def _hear(self, word: bytes, number: int, value: int, pidfd: int | None) -> None:
@@ -218,6 +233,14 @@ class Ports:
 
 _PORTS: weakref.WeakKeyDictionary[System, Ports] = weakref.WeakKeyDictionary()
 _GUARD = threading.Lock()
+
+
+def _in_copy() -> None:
+    for ports in list(_PORTS.values()):
+        ports.let_go()
+
+
+os.register_at_fork(after_in_child=_in_copy)
 """Held while one is made: a system has one."""
 
 
