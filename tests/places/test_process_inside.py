@@ -174,6 +174,19 @@ def test_a_process_that_does_not_answer_is_said_to_be_silent(
     assert farm.record(far.path).status == "idle"
 
 
+def test_looks_that_got_no_answer_are_no_messages_that_it_leaves_behind(
+    farm: otpy.System, far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_for_answers(monkeypatch, 0.05)
+    with stopped(farm, far):
+        assert farm.record(far.path).status == "silent"
+        assert farm.state(far.path, timeout=0.05).status == "silent"
+    monitor = far.monitor()
+    far.kill()
+    monitor.wait(20.0)
+    assert [(exited.reason, exited.queue) for exited in farm.exits(far.path, limit=1)] == [("killed", 0)]
+
+
 def test_it_is_suspended_and_resumed_inside(farm: otpy.System, far: otpy.Ref[Far]) -> None:
     farm.suspend(far.path)
     far.cast(Far.note, 1)
