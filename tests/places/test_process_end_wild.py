@@ -117,7 +117,7 @@ def test_a_start_without_a_descriptor_fails_and_harms_nobody(farm: otpy.System) 
         assert isinstance(other.call(Wild.pid), int)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert descriptors() == before
+    assert descriptors() <= before  # a spare process may have ended meanwhile
     assert farm.start(far()).call(Far.echo, 1) == 1
 
 

@@ -107,4 +107,5 @@ def _spawn(far: int) -> subprocess.Popen[bytes]:
         pass_fds=[far],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
+        cwd="/",  # the program's may be gone, and there 3.13.0 cannot import socket; children go to it themselves
     )

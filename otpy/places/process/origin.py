@@ -48,8 +48,15 @@ class Origin(NamedTuple):
 
 
 def search_path() -> list[str]:
-    """Where modules are looked for; what is no text there, as a `Path`, is passed over by Python's own search, too."""
-    return [str(entry) for entry in sys.path if isinstance(entry, str)]
+    """Where modules are looked for, as it is to be understood in any folder.
+
+    What is no text there, as a `Path`, is passed over by Python's own search, too.
+    """
+    folder = _folder()
+    entries = [str(entry) for entry in sys.path if isinstance(entry, str)]
+    if folder is None:
+        return [entry for entry in entries if Path(entry).is_absolute()]
+    return [entry if Path(entry).is_absolute() else str(Path(folder, entry)) for entry in entries]
 
 
 def _folder() -> str | None:

@@ -88,11 +88,11 @@ class FarRef(Ref[Any]):
         return True
 
     def kill(self) -> bool:
-        """As `Ref.kill`."""
-        box = self.mailbox
-        if self.reason is None and isinstance(box, FarBox):
-            box.say_kill()
-        return self.reason is None
+        """As `Ref.kill`, as far as is known here; its end may be known before this returns."""
+        was_alive = self.reason is None
+        if was_alive and isinstance(self.mailbox, FarBox):
+            self.mailbox.say_kill()
+        return was_alive
 
     def __repr__(self) -> str:
         return f"<Ref {self._path} #{self.wire}>"
