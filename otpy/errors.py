@@ -149,9 +149,15 @@ class StartTimeoutError(StartError, TimeoutError):
 class NameTakenError(StartError):
     """The name, or the id under its supervisor, has a living holder. OTP: `{already_started, Pid}`."""
 
-    def __init__(self, path: str, reason: Reason, taken: str, holder: object) -> None:
-        """Name the word and the one who has it."""
-        super().__init__(path, reason, f"{path} did not start: {taken!r} is taken by {holder}")
+    def __init__(self, path: str, reason: Reason, taken: str, holder: object, *, wanted: str | None = None) -> None:
+        """Name the word and the one who has it; `wanted` is what an actor that runs tried to register."""
+        if wanted is None:
+            text = f"{path} did not start: {taken!r} is taken by {holder}"
+        elif wanted == taken:
+            text = f"{path} cannot register {wanted!r}: it is taken by {holder}"
+        else:
+            text = f"{path} cannot register {wanted!r}: it has the name {taken!r}, and an actor has one name"
+        super().__init__(path, reason, text)
         self.holder = holder
 
 

@@ -37,11 +37,12 @@ class Application(System):
         self._ends: list[Reason | None] = []
         self._told: SimpleQueue[None] = SimpleQueue()
         self._waiters: dict[object, Callable[[], object]] = {}  # on event loops
-        self._is_stopping = False
+        self._was_stopped = False
         self.is_awaited = False
         """Whether anybody has ever waited for its end."""
         self.failure: str | None = None
-        self.is_stopping = False
+        self.is_winding_up = False
+        """Whether its block is being left: from then on nothing that ends is a failure."""
         self.left: list[Unstopped] = []
         self.on_too_many_zombies = self._give_up
         self.on_unheard: Callable[[], object] = _nothing
@@ -87,7 +88,7 @@ class Application(System):
 
     def stop(self, reason: Reason | None = None, *, timeout: float = SHUTDOWN) -> list[Unstopped]:
         """As `System.stop`."""
-        self._is_stopping = True
+        self._was_stopped = True
         return super().stop(reason, timeout=timeout)
 
     def watch_root(self) -> None:
@@ -101,12 +102,12 @@ class Application(System):
 
     def root_ended(self, reason: Reason) -> None:
         """The root has ended."""
-        if self.is_stopping:
+        if self.is_winding_up:
             self._end(reason, is_urgent=False)
             return  # it was told to; what did not end in time is left over, no failure
         detail = reason.detail if isinstance(reason, Shutdown) else None
         gave_up = isinstance(detail, RestartLimit)
-        was_late = self._is_stopping and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
+        was_late = self._was_stopped and isinstance(reason, Killed)  # the stop's own deadline; what is left says so
         if gave_up or not (is_clean(reason) or was_late):
             self.failure = self.failure or str(detail if gave_up else reason)
         self._end(reason, is_urgent=self.failure is not None)

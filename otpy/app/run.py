@@ -100,7 +100,7 @@ def run(
             yield system
         finally:
             atexit.unregister(system.stop)
-            system.is_stopping = True
+            system.is_winding_up = True
             system.left = system.stop(timeout=shutdown)
             server.close()
             for unstopped in system.left:

@@ -13,7 +13,7 @@ from otpy.app.loop_signals import loop_signals
 from otpy.app.settings import Settings
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import TreeFailedError
-from otpy.places.borrowed import BorrowedHome
+from otpy.places.loop_borrowed import BorrowedHome
 from otpy.runtime.aside import aside
 from otpy.runtime.death import kill
 
@@ -92,7 +92,7 @@ async def _wind_up(
         system.left = system.stop(timeout=shutdown)
         server.close()
 
-    system.is_stopping = True
+    system.is_winding_up = True
     cancelled = None
     done = _begin(work, system)
     while not done.done():

@@ -28,7 +28,16 @@ COMMANDS = {
 """Where each command is; a module is imported when its command is used, and a missing one is no command."""
 
 
+def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:  # noqa: FBT001 - click's own form
+    """Say it; it is looked up when asked for, as that takes longer than most commands."""
+    if asked and not context.resilient_parsing:
+        click.echo(f"otpy, version {otpy_version()}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(otpy_version(), prog_name="otpy")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."
+)
 def main() -> None:
     """See and mend the otpy programs that run on this machine."""

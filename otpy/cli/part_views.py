@@ -128,6 +128,8 @@ def _cells(part: Part) -> dict[str, str]:
 
 def _notes(part: Part) -> Iterator[str]:
     backoff, limit = part.options.backoff, part.options.limit
+    if part.place != "pool":
+        yield f"on {visible(part.place)}"
     if part.name:
         yield f"name {visible(part.name)}"
     if backoff is not None:

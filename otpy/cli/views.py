@@ -191,7 +191,7 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "runs", f"{visible(record.kind)}, a {visible(record.type)} on {visible(record.place)}"
     yield "state", visible(record.status)
     yield "name", visible(record.name or "none")
-    yield "up", f"{duration(record.uptime)}, incarnation {record.number}" if record.number else "no process"
+    yield "up", f"{duration(record.uptime)}, as #{record.number}" if record.number else "no process"
     yield "restarts", str(record.restarts)
     if record.next_start is not None:
         yield "next start", f"in {duration(record.next_start)}"

@@ -60,7 +60,7 @@ def _facts_table(record: ExitRecord) -> Table:
 
 def _facts(record: ExitRecord) -> Iterator[tuple[str, str]]:
     yield "at", f"{_clock_time(record.time)}, after {duration(record.uptime)} up"
-    yield "was", f"{record.kind}, incarnation {record.number}"
+    yield "was", f"{record.kind} #{record.number}"
     for cause in record.causes:
         yield "caused by", cause
     if record.frame:

@@ -50,13 +50,12 @@ class Desk:
         self._verbs = verbs
         self._limits = limits
         self._box = TimeBox()
-        self._version = otpy_version()
 
     def hello(self, refused: str | None = None) -> bytes:
         """The first frame on every connection; the keys of protocol 1 stay readable in all later ones."""
         facts: dict[str, object] = {
             "protocol": PROTOCOL,
-            "version": self._version,
+            "version": otpy_version(),
             "name": self._name,
             "pid": os.getpid(),
             "rights": self._rights,
@@ -102,7 +101,7 @@ class Desk:
     def _checked(self, number: object, value: dict[object, object]) -> Request:
         if value.get("protocol") != PROTOCOL:
             theirs = visible(str(value.get("protocol")), 20)
-            raise VersionError("the client", theirs, "unknown", PROTOCOL, self._version)
+            raise VersionError("the client", theirs, "unknown", PROTOCOL, otpy_version())
         if isinstance(number, dict | list):
             raise BadRequestError("the id of a request is a number or a text")
         verb = self._verbs.get(value.get("verb"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 import msgpack
 
@@ -23,6 +22,8 @@ UNICODE = "surrogatepass"
 @cache
 def otpy_version() -> str:
     """The installed version, for people to read in a version conflict."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - a tenth of the time to import otpy
+
     try:
         return version("otpy")
     except PackageNotFoundError:

@@ -44,7 +44,7 @@ class ExitRecord:
     kind: str
     """Its class or function."""
     number: int
-    """Its incarnation."""
+    """Which incarnation it was, counted over all actors that its system has started."""
     time: float
     """When, in wall clock seconds; on a virtual clock that clock's own time."""
     ago: float

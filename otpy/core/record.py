@@ -41,7 +41,7 @@ class ActorRecord:
     place: str
     """`pool`, `thread`, `loop` or `process`."""
     number: int
-    """The incarnation, unique in its system; 0 when there is no process."""
+    """Which incarnation, counted over all actors that its system has started; 0 when there is no process."""
     name: str | None
     """The registered name."""
     uptime: float

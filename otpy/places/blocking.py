@@ -39,6 +39,9 @@ FORMS = {
 }
 """What has a form to be awaited."""
 
+PARTS = ("Starting.", "Inspection.")
+"""Parts of `System`, by whose names its users do not know it."""
+
 
 def refuse_to_block(path: str | None) -> None:
     """Raise BlockingError for what the user's code has just called."""
@@ -52,4 +55,4 @@ def _verb(frame: FrameType | None) -> str:
     while frame is not None and is_own(frame.f_code.co_filename):
         name = frame.f_code.co_qualname
         frame = frame.f_back
-    return name
+    return f"System.{name.partition('.')[2]}" if name.startswith(PARTS) else name

@@ -11,7 +11,7 @@ from contextvars import Context
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from otpy.places.crew import LoopCrew
+from otpy.places.loop_crew import LoopCrew
 from otpy.places.loop_seat import OWNER, LoopSeat, TaskSeat
 from otpy.places.loop_watch import LoopWatch
 from otpy.places.loop_worker import LoopWorker

@@ -16,7 +16,7 @@ from otpy.runtime.mailbox import rest_again
 from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from types import FrameType
 
     from otpy.core.reason import Reason
@@ -55,6 +55,7 @@ class LoopWorker(TaskSeat):
     """
 
     __slots__ = (
+        "_cut",
         "_is_new",
         "_parking",
         "_told",
@@ -86,6 +87,7 @@ class LoopWorker(TaskSeat):
         self.is_lent = False
         self.may_lend = False
         self.at_once = 0
+        self._cut: object = None  # what was awaited, and cancelled, in a lent step in which the task was cancelled
         self._parking = _Parking(self)
         self._work = self._run()
         # Its own empty context: that of whoever wakes it would say that its actors' tasks belong to another.
@@ -114,6 +116,8 @@ class LoopWorker(TaskSeat):
             self.home.loop.call_soon(self.wake)
         elif out is self.task:
             self._parking.set_exception(RuntimeError(f"Task cannot await on itself: {out!r}"))  # as asyncio says it
+        elif self._parking.cancelled():  # in this very step, and so what it awaits, as by any task
+            self._cut = out if out.cancel() else None
         else:
             out._asyncio_future_blocking = False  # noqa: SLF001 - asyncio's sign between a future and its task
             self._parking.bridged = out
@@ -263,6 +267,8 @@ class LoopWorker(TaskSeat):
                     raise
                 except BaseException as error:
                     step, value = stepper.throw, error
+                    if self._cut is not None:
+                        step, value = yield from self._cut_off(out)
             # What it waited for has come, or an order to die: the handler goes on.
             has_token = self.may_lend = self.is_lent or _take(free)
             self.is_suspended = self.waiting = False
@@ -283,6 +289,18 @@ class LoopWorker(TaskSeat):
         self.since = 0.0
         home.suspended.discard(self)
         return has_token
+
+    @coroutine
+    def _cut_off(self, out: Any) -> Generator[Any, Any, tuple[Callable[[Any], Any], Any]]:
+        """Wait in its own task for what was cancelled in a lent step; returns how the handler goes on."""
+        self._cut = None
+        try:
+            return self.stepper.send, (yield out)
+        except GeneratorExit:
+            self.stepper.close()
+            raise
+        except BaseException as error:
+            return self.stepper.throw, error
 
     def lend(self) -> None:
         """Have what it has just sent handled in the middle of its step: mostly the answer is there afterwards."""

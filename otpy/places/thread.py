@@ -14,6 +14,7 @@ from otpy.runtime.turn import after_turn, turn
 if TYPE_CHECKING:
     from otpy.runtime.home import Home
     from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
 __all__ = ["ThreadHome"]
@@ -100,14 +101,17 @@ class ThreadHome:
                 self._rest()
                 continue
             seat.turns += 1
-            seat.since, seat.seen_in = self._system.clock.now(), None
-            seat.ref = ref
-            context = ref.context or ref.new_context()
-            context.run(turn, ref, BATCH, seat)
-            seat.wake_late()
-            after_turn(ref)
-            seat.ref = seat.held = None
+            self._give_turn(ref, seat)
         self._end()
+
+    def _give_turn(self, ref: Ref[Any], seat: Seat) -> None:
+        seat.since, seat.seen_in = self._system.clock.now(), None
+        seat.ref = ref
+        context = ref.context or ref.new_context()
+        context.run(turn, ref, BATCH, seat)
+        seat.wake_late()
+        after_turn(ref)
+        seat.ref = seat.held = None
 
     def _rest(self) -> None:
         self.seat.waiting = True
@@ -116,6 +120,10 @@ class ThreadHome:
             self.engage()
         else:
             self._system.pool.notice_idle()
+        self._park()
+
+    def _park(self) -> None:
+        """Wait to be woken; `engage` has released the lock, or will."""
         self._parking.acquire()
 
     def _end(self) -> None:

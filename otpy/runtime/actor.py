@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -17,6 +16,8 @@ from otpy.runtime.delivery import deliver_info
 from otpy.runtime.extras import AsyncResource
 from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
+from otpy.runtime.named import NamedRef
+from otpy.runtime.own_words import refuse_own_words
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.request import async_callback, vocabulary
@@ -38,11 +39,6 @@ T = TypeVar("T")
 _EMPTY = ("otpy.actors.gen_server", "otpy.actors.keeper", "otpy.actors.function")
 """Where a `terminate` stands that does nothing unless somebody overrides it."""
 
-log = logging.getLogger("otpy")
-
-OWN_WORDS = frozenset({"is_otpy_actor", "is_supervisor", "names_children", "otpy_children", "stops_by_signal"})
-"""What only otpy's own classes say of themselves, for the runtime and the inspector believe it."""
-
 
 class Actor(PykkaActor):
     """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
@@ -55,16 +51,13 @@ class Actor(PykkaActor):
     """Whether exit signals arrive as messages, and `terminate` runs when the supervisor says stop. OTP: trap_exit."""
 
     place: ClassVar[str] = "pool"
-    """Where it runs unless its spec says otherwise: `pool`, `thread` for libraries bound to one thread, or `loop`.
+    """Where it runs unless its spec says otherwise: `pool`, `loop`, `thread` for libraries bound to one, or `process`.
 
     A class with a callback that is a coroutine function runs on the loop without saying so.
     """
 
     max_concurrency: ClassVar[int] = 1
-    """How many messages a class with coroutine functions handles at once, each in a task of its own.
-
-    They begin in the order of the mailbox, and end as they do.
-    """
+    """How many messages a class with coroutine functions handles at once, each in a task; they begin in order."""
 
     is_otpy_actor: ClassVar[bool] = True
     is_supervisor: ClassVar[bool] = False
@@ -73,9 +66,7 @@ class Actor(PykkaActor):
     otpy_casts: ClassVar[dict[object, tuple[Callable[..., Any]]]] = {}
     otpy_async: ClassVar[str | None] = None  # a callback of it that is a coroutine function
     otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
-    otpy_winds_up: ClassVar[bool] = (
-        False  # whether it is told, by `otpy_wind_up`, that its `shutdown` time is nearly over
-    )
+    otpy_winds_up: ClassVar[bool] = False  # whether `otpy_wind_up` tells it that its `shutdown` time is nearly over
     otpy_redacts: ClassVar[bool] = False
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
@@ -83,7 +74,7 @@ class Actor(PykkaActor):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Note once for each class what every start and message would have to look up."""
         super().__init_subclass__(**kwargs)
-        _refuse_own_words(cls)
+        refuse_own_words(cls)
         cls.otpy_calls = vocabulary(cls, "call")
         cls.otpy_casts = vocabulary(cls, "cast")
         cls.otpy_terminates = getattr(cls.terminate, "__module__", "") not in _EMPTY
@@ -194,6 +185,9 @@ class Actor(PykkaActor):
         A dead one sends its `NoProc` at once: as a message with `trap_exit`, else it ends this actor.
         """
         ref = self._living()
+        if isinstance(other, NamedRef):
+            text = f"link is with one incarnation, and {other!r} means whoever holds the name: link to its whereis()"
+            raise TypeError(text)
         if other.system is not ref.system:
             text = f"{ref.path} and {other.path} belong to two systems: monitor it instead"
             raise ValueError(text)
@@ -204,10 +198,11 @@ class Actor(PykkaActor):
         """Remove a link, if there is one; an exit message that has arrived stays. OTP: unlink/1."""
         other.part(self.ref)
 
-    def monitor(self, target: Ref[Any] | str) -> Monitor:
+    def monitor(self, target: Ref[Any] | NamedRef[Any] | str) -> Monitor:
         """Watch an actor, or whoever holds a name now: its end arrives as a `Down` message. OTP: monitor/2."""
-        found = self.system.whereis(target) if isinstance(target, str) else target
-        monitor = Monitor(target, found, self._living())
+        named = target.name if isinstance(target, NamedRef) else target
+        found = self.system.whereis(named) if isinstance(named, str) else named
+        monitor = Monitor(named, found, self._living())
         watch(monitor)
         return monitor
 
@@ -231,7 +226,7 @@ class Actor(PykkaActor):
         return await self.system.astart_linked(self.ref, start, args, kwargs)
 
     def register(self, name: str) -> None:
-        """Take a name that is free, in addition to the spec's way. OTP: register/2. Raises NameTakenError."""
+        """Take a name that is free; for an actor whose spec gave it none. OTP: register/2. Raises NameTakenError."""
         self.system.register(self.ref, name)
 
     def stop(self) -> None:
@@ -356,12 +351,3 @@ class Actor(PykkaActor):
 
     def _start_actor_loop(self) -> None:
         raise NotImplementedError
-
-
-def _refuse_own_words(cls: type) -> None:
-    """A class that only says it is a supervisor has no table of children; whoever looks at the tree would stumble."""
-    for base in cls.__mro__:
-        for word in OWN_WORDS & vars(base).keys():
-            if base.__module__.partition(".")[0] != "otpy":
-                text = f"{base.__name__}.{word}: otpy needs this name itself; call it otherwise"
-                raise TypeError(text)

@@ -11,12 +11,11 @@ from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
-from otpy.core.reason import BadReturn, Crashed, Reason
+from otpy.core.reason import Crashed, Reason
 from otpy.errors import ActorExit
-from otpy.runtime import death, idle
+from otpy.runtime import death, idle_timeout
 from otpy.runtime.async_death import async_end, async_obey, async_terminate, farewell
-from otpy.runtime.mailbox import bury
-from otpy.runtime.turn import BadReturnError, defer
+from otpy.runtime.turn import BadReturnError, defer, may_go_on, reason_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
@@ -134,7 +133,7 @@ async def async_settle(  # noqa: C901 - one a case, as in `turn.settle`
             case _:
                 raise BadReturnError(decision)
         if timeout is not None:
-            idle.arm_timeout(ref, timeout)
+            idle_timeout.arm_timeout(ref, timeout)
         if then is None:
             return
         caller = None
@@ -175,15 +174,7 @@ async def _crash(ref: Ref[Any], error: BaseException) -> None:
     if isinstance(error, ActorExit | CancelledError) and ref.more is not None and ref.more.pending is not None:
         await async_obey(ref)
         return
-    reason: Reason
-    match error:
-        case ActorExit():
-            reason = error.reason
-        case BadReturnError():
-            reason = BadReturn(str(error))
-        case _:
-            reason = Crashed.of(error, death.BOX)
-    await async_end(ref, await async_terminate(ref, reason))
+    await async_end(ref, await async_terminate(ref, reason_for(error)))
 
 
 async def attend(ref: Ref[Any], message: Message | None = None) -> bool:
@@ -201,13 +192,4 @@ async def attend(ref: Ref[Any], message: Message | None = None) -> bool:
         later = more.lane.popleft()(ref)
         if later.__class__ is CoroutineType:
             await later
-    if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None and not idle.disarm_timeout(ref, message):
-            ref.alert = True
-        return True
-    ref.alert = True
-    if message is not None and ref.mailbox is not None:
-        ref.mailbox.appendleft(message)
-        if ref.reason is not None:
-            bury(ref)
-    return False
+    return may_go_on(ref, message)

@@ -60,7 +60,7 @@ class Beyond(Protocol):
 
 def stands_for(system: System, path: str, *, below: bool = False) -> Beyond | None:
     """Who stands here for what is at a path, or only for what is below itself."""
-    for ref, beyond in list(system.beyonds.items()):
+    for ref, beyond in system.beyonds.copy().items():
         if ref.reason is None and (path.startswith(f"{ref.path}/") or (path == ref.path and not below)):
             return beyond
     return None
@@ -70,7 +70,7 @@ def look_beyond(system: System, path: str | None, limit: int, within: float) -> 
     """What is seen of all that run elsewhere at or below a path; all are asked before the first is waited for."""
     asked = [
         (ref, beyond.begin(ref.path, limit, within))
-        for ref, beyond in list(system.beyonds.items())
+        for ref, beyond in system.beyonds.copy().items()
         if ref.reason is None and (path is None or f"{ref.path}/".startswith(f"{path}/"))
     ]
     by = time.monotonic() + within

@@ -150,8 +150,9 @@ def finish(  # noqa: C901 - the order of dying is one story
         _release_extras(ref)
     _fail_current(ref)
     bury(ref)
-    if ref.waiting is not None:
-        ref.waiting.interrupt(reason)
+    waiting = ref.waiting  # read once: who waited may be about to go on
+    if waiting is not None:
+        waiting.interrupt(reason)
     for monitor in monitors:
         monitor.fire(reason)
     for peer in links:
@@ -250,8 +251,9 @@ def exit_signal(target: Ref[Any], sender: Ref[Any], reason: Reason, *, is_own: b
         more.sender = sender
         more.pending = reason
         poke(target, obey)
-        if target.waiting is not None:
-            target.waiting.interrupt(reason)
+        waiting = target.waiting  # read once, as in `finish`
+        if waiting is not None:
+            waiting.interrupt(reason)
 
 
 def shut_idle(target: Ref[Any], boss: Ref[Any]) -> bool:

@@ -41,12 +41,13 @@ class Inspection:
         """Whether whoever looks may have to wait for the answer of another process."""
         return bool(self._system.beyonds)
 
-    def records(self, path: str | None = None, limit: int = 200, *, within: float = LOOK_TIME) -> list[ActorRecord]:
+    def records(self, path: str | None = None, limit: int = 200, *, within: float | None = None) -> list[ActorRecord]:
         """The actors at and below a path, depth first in start order; at most `limit` children of each are listed.
 
-        Process children are asked for what is inside of them, for `within` real seconds all together. One that has not
-        answered by then is listed as `silent`.
+        Process children are asked for what is inside of them, for `within` real seconds all together, half a second
+        unless given. One that has not answered by then is listed as `silent`.
         """
+        within = LOOK_TIME if within is None else within
         inner = stands_for(self._system, path, below=True) if path is not None else None
         if inner is not None and path is not None:
             return self._inside(inner, path, limit, within)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Child", "ChildEntry", "Children", "child_record", "children_of", "record_of", "records_below"]
+__all__ = ["Child", "ChildEntry", "Children", "child_record", "children_of", "kept_by", "record_of", "records_below"]
 
 MAX_LINKS = 20
 """Links that a record names; a hub may have a hundred thousand."""
@@ -104,6 +104,15 @@ def children_of(ref: Ref[Any]) -> Iterator[Child]:
     if ref.more is not None and ref.more.has_spawned:
         for child in list(ref.more.spawned.values()):
             yield Child(f"{path}/{child.id}", str(child.id), child, None)
+
+
+def kept_by(ref: Ref[Any]) -> list[Ref[Any]]:
+    """Those of them that have a process, without their paths: to write these takes most of the time."""
+    table = _table_of(ref)
+    kept = [] if table is None else [entry.ref for _, entry in table.items() if entry.ref is not None]
+    if ref.more is not None and ref.more.has_spawned:
+        kept.extend(list(ref.more.spawned.values()))
+    return kept
 
 
 def child_record(system: System, child: Child, seen: Seen | None = None) -> ActorRecord:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from otpy.core.reason import Exit
-from otpy.core.text import safe_repr
+from otpy.core.spec import Place
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr, safe_str
 from otpy.errors import ActorExit, NameTakenError, SpecError, SystemStoppedError
 from otpy.runtime.home import BOXES, STAND_INS
 from otpy.runtime.links import with_peer
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ADAPTERS", "actor_class", "check_process_options", "new_ref", "start_arguments"]
 
+WHERE: Final = get_args(Place)
+"""The places that there are."""
 ADAPTERS: list[Adapter] = []
 """Ways to run what is no otpy actor: each returns the actor class that runs it, or None. Higher floors add theirs."""
 
@@ -36,6 +40,8 @@ def actor_class(path: str, start: Callable[..., Any], place: str | None = None, 
     """
     cls = _class_for(path, start)
     place = place or cls.place
+    if place not in WHERE:
+        raise SpecError(path, f"{cls.__name__}.place={safe_repr(place)}: {did_you_mean(safe_str(place), WHERE)}")
     if loop is not None and place != "loop":
         mend = "leave it out, or give a class with `async def` callbacks, or place='loop'"
         raise SpecError(path, f"loop={loop!r}, but {cls.__name__} runs in the place {place!r}: {mend}")

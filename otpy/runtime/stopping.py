@@ -12,9 +12,9 @@ from otpy.errors import CallExitError
 from otpy.runtime.crew import in_hand
 from otpy.runtime.death import LAST_BREATH, kill
 from otpy.runtime.links import drop_link
-from otpy.runtime.records import children_of
-from otpy.runtime.settle import wait_idle
+from otpy.runtime.records import kept_by
 from otpy.runtime.stacks import frame_line, seat_of
+from otpy.runtime.wait_idle import wait_idle
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
@@ -77,7 +77,7 @@ def _stop_one(ref: Ref[Any], reason: Reason, timeout: float) -> bool:
 
 def _kill_below(system: System, ref: Ref[Any]) -> list[Unstopped]:
     """Kill an actor and all below it, from the top, so that nobody starts anything again."""
-    below = [child.ref for child in children_of(ref) if child.ref is not None]
+    below = kept_by(ref)
     running = seat_of(system, ref) is not None and in_hand(ref) is not None
     own = [describe_late(system, ref)] if running else []
     for child in below:

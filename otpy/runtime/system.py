@@ -5,22 +5,16 @@ from __future__ import annotations
 import random
 import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.masking import veil
 from otpy.core.number import is_number
 from otpy.core.reason import Exit, Reason, Shutdown, check_reason
-from otpy.core.spec import ChildSpec, Name, child
-from otpy.core.spec_check import check_spec
+from otpy.core.spec import Name
 from otpy.core.text import safe_repr
-from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError, StartError
+from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError
 from otpy.events.hook import Events
 from otpy.runtime.aside import aside
-from otpy.runtime.awaited import AwaitedSlot
-from otpy.runtime.awaiting import Awaiting
-from otpy.runtime.birth import begin, expire_start
-from otpy.runtime.death import kill
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
 from otpy.runtime.home import PLACES
@@ -30,16 +24,16 @@ from otpy.runtime.pool import Pool
 from otpy.runtime.portrait import name_ref
 from otpy.runtime.report import Allowance
 from otpy.runtime.seat import here
-from otpy.runtime.settle import wait_idle
-from otpy.runtime.spawn import actor_class, check_process_options, new_ref, start_arguments
+from otpy.runtime.starting import Starting
 from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
 from otpy.runtime.timers import MonotonicClock, Timers
+from otpy.runtime.wait_idle import wait_idle
 from otpy.runtime.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from otpy.core.clock import Clock
     from otpy.core.masking import Show
@@ -47,17 +41,12 @@ if TYPE_CHECKING:
     from otpy.runtime.beyond import Beyond
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
-    from otpy.runtime.seat import Seat, Slot
+    from otpy.runtime.seat import Slot
 
 __all__ = ["LOOP_BLOCKED_AFTER", "MAX_THREADS", "MAX_ZOMBIES", "System", "check_blocked_after"]
 
 A = TypeVar("A")
-P = ParamSpec("P")
-S = TypeVar("S", Awaiting, AwaitedSlot)
 W = TypeVar("W", bound="Slot")
-
-FEW = 100
-"""Siblings among whom a free id is looked for one by one."""
 
 MAX_THREADS = 1_000
 """Extra threads for actors that block outside of otpy; each costs some 30 KiB while it waits."""
@@ -69,7 +58,7 @@ MAX_ZOMBIES = 10
 """Killed actors whose code still runs; beyond that the program had better be started afresh by its keeper."""
 
 
-class System(Inspection):
+class System(Starting, Inspection):
     """Everything that one running tree needs; two in a program do not see each other.
 
     Args:
@@ -121,7 +110,7 @@ class System(Inspection):
         self.pool = pool or Pool(max_threads=max_threads)
         self.places = PLACES
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
-        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere
+        self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere; any thread may change it
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
@@ -139,137 +128,6 @@ class System(Inspection):
             attach(self)
         remember(self)
 
-    @overload
-    def start(self, start: ChildSpec, /) -> Ref[Any]: ...
-    @overload
-    def start(self, start: type[A], /, *args: Any, **kwargs: Any) -> Ref[A]: ...
-    @overload
-    def start(self, start: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Ref[Any]: ...
-    def start(self, start: Callable[..., Any] | ChildSpec, /, *args: Any, **kwargs: Any) -> Ref[Any]:
-        """Start an actor without a supervisor, from any thread; returns after its `init`.
-
-        Raises:
-            StartError: its `init` failed; the exception says why. Nothing of it is left.
-        """
-        return self._start(None, start, args, kwargs)
-
-    @overload
-    async def astart(self, start: ChildSpec, /) -> Ref[Any]: ...
-    @overload
-    async def astart(self, start: type[A], /, *args: Any, **kwargs: Any) -> Ref[A]: ...
-    @overload
-    async def astart(self, start: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> Ref[Any]: ...
-    async def astart(self, start: Callable[..., Any] | ChildSpec, /, *args: Any, **kwargs: Any) -> Ref[Any]:
-        """As `start`, awaited from a coroutine on any event loop."""
-        return await self._astart(None, start, args, kwargs)
-
-    def start_root(self, spec: ChildSpec) -> Ref[Any]:
-        """Start the actor whose path is the system's name; the rest of the tree is below it."""
-        return self._start(None, spec, (), {}, root=True)
-
-    async def astart_root(self, spec: ChildSpec) -> Ref[Any]:
-        """The same, awaited."""
-        return await self._astart(None, spec, (), {}, root=True)
-
-    def _beside(self, *, root: bool) -> dict[str, Any]:
-        """What stands below the root already: an actor without a supervisor shares the first part of its path."""
-        table = None if root or self.root is None or self.root.actor is None else self.root.actor.otpy_children()
-        return {} if table is None else {str(ident): None for ident in table.by_id.copy()}
-
-    def start_linked(
-        self, parent: Ref[Any], start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Ref[Any]:
-        """Start an actor linked to the one that asks; called in its turn."""
-        return self._start(parent, start, args, kwargs)
-
-    async def astart_linked(
-        self, parent: Ref[Any], start: Callable[..., Any] | ChildSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Ref[Any]:
-        """The same, awaited."""
-        return await self._astart(parent, start, args, kwargs)
-
-    def _start(
-        self,
-        parent: Ref[Any] | None,
-        start: Callable[..., Any] | ChildSpec,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        root: bool = False,
-    ) -> Ref[Any]:
-        seat = here()
-        seat.may_block()
-        ref, spec = self._prepare(seat, parent, start, args, kwargs, root=root)
-        self._shake_hands(ref, spec, Awaiting(seat, ref, "start"))
-        return ref
-
-    async def _astart(
-        self,
-        parent: Ref[Any] | None,
-        start: Callable[..., Any] | ChildSpec,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        root: bool = False,
-    ) -> Ref[Any]:
-        ref, spec = self._prepare(here(), parent, start, args, kwargs, root=root)
-        with self._handshake(ref, spec, AwaitedSlot(ref, "start")) as slot:
-            await slot.hold()
-        return ref
-
-    def _prepare(
-        self,
-        seat: Seat,
-        parent: Ref[Any] | None,
-        start: Callable[..., Any] | ChildSpec,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        root: bool,
-    ) -> tuple[Ref[Any], ChildSpec]:
-        """A checked control block at its place in the tree, and its spec."""
-        seat.fence()
-        spec = start if isinstance(start, ChildSpec) else child(start, *args, **kwargs)
-        above = self.name if parent is None else parent.path
-        check_spec(above, spec)
-        cls = actor_class(f"{above}/{spec.id}", spec.start, spec.options.place, spec.options.loop)
-        check_process_options(f"{above}/{spec.id}", cls, spec)
-        siblings = self.tops if parent is None else parent.extras().spawned
-        with self.lock:
-            ident = _free_id(spec.id, siblings if parent is not None else siblings | self._beside(root=root))
-            ref = new_ref(self, cls, spec, ident, parent)
-            siblings[ident] = ref
-            if root:
-                self.root = ref
-        return ref, spec
-
-    def _shake_hands(self, ref: Ref[Any], spec: ChildSpec, slot: Awaiting) -> None:
-        """Have `init` run and wait for its outcome."""
-        with self._handshake(ref, spec, slot):
-            slot.hold(None)
-
-    @contextmanager
-    def _handshake(self, ref: Ref[Any], spec: ChildSpec, slot: S) -> Iterator[S]:
-        """Have `init` run; the block waits for its outcome."""
-        args, kwargs = start_arguments(ref.actor_class, spec)
-        timeout = spec.options.start_timeout
-        timer = None
-        try:
-            begin(ref, args, kwargs, slot.resolve)
-            if timeout is not None:
-                timer = self.timers.after(timeout, expire_start, ref, timeout)
-            yield slot
-        except BaseException:  # an interrupt may come at any of these steps
-            slot.abandon()
-            slot.withdraw()
-            kill(ref)  # nobody would know of it
-            raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-        if isinstance(slot.value, StartError):
-            raise slot.value
-
     def ref(self, name: Name[A] | str) -> NamedRef[A]:
         """A handle that reaches whatever incarnation holds the name when it is used."""
         return NamedRef(self, name.text if isinstance(name, Name) else name)
@@ -285,7 +143,7 @@ class System(Inspection):
             holder = self.names[name] if name in self.names else None  # noqa: SIM401 - in a child `get` asks its parent
             if holder is not None or ref.name is not None:
                 taken = name if holder is not None else str(ref.name)
-                raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref)
+                raise NameTakenError(ref.path, Exit("already_started"), taken, holder or ref, wanted=name)
             if ref.reason is None:
                 self.names[name] = ref
                 ref.name = name
@@ -424,13 +282,3 @@ def check_blocked_after(where: str, seconds: object) -> None:
     """Raise SpecError for what is no time after which a handler could be reported."""
     if not (is_number(seconds) and 0 < seconds < threading.TIMEOUT_MAX):
         raise SpecError(where, f"loop_blocked_after={safe_repr(seconds)}: seconds > 0")
-
-
-def _free_id(wanted: str, taken: dict[str, Any]) -> str:
-    """The wanted id, or with a number behind it."""
-    if wanted not in taken:
-        return wanted
-    number = 2 if len(taken) < FEW else len(taken) + 1  # of many most have the same name: do not try them all
-    while f"{wanted}-{number}" in taken:
-        number += 1
-    return f"{wanted}-{number}"

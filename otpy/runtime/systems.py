@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from otpy.runtime.seat import here
+
 if TYPE_CHECKING:
+    from otpy.runtime.home import RunQueue
     from otpy.runtime.system import System
 
 __all__ = ["all_systems", "remember"]
@@ -37,7 +41,18 @@ def _after_fork_in_child() -> None:
         system.root = None
         system.pool.closed = True
         system.pool.free.clear()
+        for queue in (system.pool.queue, *(home.queue for home in list(system.threads))):
+            _drop(queue)
         system.timers.close_in_child()
+    ref = here().ref
+    if ref is not None and ref.mailbox is not None:  # a handler has forked: its copy may come back, and handles no more
+        ref.mailbox.clear()
+
+
+def _drop(queue: RunQueue) -> None:
+    with suppress(IndexError):
+        while True:
+            queue.popleft()
 
 
 if hasattr(os, "register_at_fork"):

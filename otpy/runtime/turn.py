@@ -8,7 +8,7 @@ from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
 from otpy.core.reason import BadReturn, Crashed, Reason
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit
-from otpy.runtime import death, idle
+from otpy.runtime import death, idle_timeout
 from otpy.runtime.mailbox import bury, rest
 from otpy.runtime.seat import here
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
 
-__all__ = ["BadReturnError", "after_turn", "defer", "settle", "turn"]
+__all__ = ["BadReturnError", "after_turn", "defer", "may_go_on", "reason_for", "settle", "turn"]
 
 
 def turn(ref: Ref[Any], budget: int, seat: Seat) -> None:  # noqa: C901, PLR0912 - the hot loop, and one story
@@ -114,7 +114,7 @@ def settle(ref: Ref[Any], decision: object, caller: Caller | None) -> None:
             case _:
                 raise BadReturnError(decision)
         if timeout is not None:
-            idle.arm_timeout(ref, timeout)
+            idle_timeout.arm_timeout(ref, timeout)
         if then is None:
             return
         caller, actor = None, ref.actor
@@ -166,15 +166,17 @@ def _crash(ref: Ref[Any], error: BaseException) -> None:
     if isinstance(error, ActorExit) and ref.more is not None and ref.more.pending is not None:
         death.obey(ref)  # an exit signal cut short what it waited for
         return
-    reason: Reason
+    death.end(ref, death.terminate(ref, reason_for(error)))
+
+
+def reason_for(error: BaseException) -> Reason:
+    """The exit reason of an actor whose code an exception has left."""
     match error:
         case ActorExit():
-            reason = error.reason
+            return error.reason
         case BadReturnError():
-            reason = BadReturn(str(error))
-        case _:
-            reason = Crashed.of(error, death.BOX)
-    death.end(ref, death.terminate(ref, reason))
+            return BadReturn(str(error))
+    return Crashed.of(error, death.BOX)
 
 
 def attend(ref: Ref[Any], message: Message | None = None) -> bool:
@@ -191,8 +193,14 @@ def attend(ref: Ref[Any], message: Message | None = None) -> bool:
     while more.lane and ref.reason is None:
         ref.current = ref.current or "system"
         more.lane.popleft()(ref)
+    return may_go_on(ref, message)
+
+
+def may_go_on(ref: Ref[Any], message: Message | None) -> bool:
+    """Whether a turn may go on with a message after it has looked at what is rare; if not the message is put back."""
+    more = ref.extras()
     if ref.reason is None and not more.suspended:
-        if more.idle_timer is not None and not idle.disarm_timeout(ref, message):
+        if more.idle_timer is not None and not idle_timeout.disarm_timeout(ref, message):
             ref.alert = True  # never set to False here: it may have been raised in the meantime
         return True
     ref.alert = True

@@ -110,6 +110,7 @@ class SeededLoop(asyncio.AbstractEventLoop):
         self._handler: Any = None
         self._is_closed = False
         self._generators: WeakSet[AsyncGenerator[Any, Any]] = WeakSet()
+        self._made: WeakSet[SeededTask] = WeakSet()
 
     # What the thread of the loop does.
 
@@ -195,7 +196,9 @@ class SeededLoop(asyncio.AbstractEventLoop):
             return task
         context = options.get("context")
         owner = OWNER.get() if context is None else context.get(OWNER)
-        return SeededTask(number, owner, coro, loop=self, name=name or f"Task-{number}", **options)
+        made = SeededTask(number, owner, coro, loop=self, name=name or f"Task-{number}", **options)
+        self._made.add(made)
+        return made
 
     def set_task_factory(self, factory: Any) -> None:
         """Have tasks made by another factory; None: by the loop."""
@@ -230,6 +233,11 @@ class SeededLoop(asyncio.AbstractEventLoop):
         """Take nothing more."""
         self._is_closed = True
         self._strands.clear()
+
+    def forget(self) -> None:
+        """Leave asyncio's list of all tasks, which each run looks through: those of past runs would stay in circles."""
+        for task in self._made:
+            asyncio._unregister_task(task)  # noqa: SLF001 - for who writes tasks, and documented for them
 
     def get_debug(self) -> bool:
         """No."""

@@ -75,6 +75,7 @@ class SeededLoopHome(LoopHome):
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 - it has been told
             with suppress(BaseException):
                 task.get_coro().close()  # one that has not ended has one
+        self.loop.forget()
 
     def _tasks(self) -> list[asyncio.Task[Any]]:
         """In the order of their making, so that the order of what is done to them is always the same."""

@@ -12,6 +12,7 @@ from otpy.testing.arrivals import PATIENCE, Arrivals
 if TYPE_CHECKING:
     from otpy.runtime.caller import Caller
     from otpy.runtime.links import Monitor
+    from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -37,7 +38,7 @@ class ProbeActor(GenServer):
         return self._reply
 
     @call
-    def begin_monitor(self, target: Ref[Any] | str) -> Monitor:
+    def begin_monitor(self, target: Ref[Any] | NamedRef[Any] | str) -> Monitor:
         """Watch another actor, as this one."""
         return self.monitor(target)
 
@@ -81,7 +82,7 @@ class Probe:
         """
         return self._log.wait(count, timeout)
 
-    def monitor(self, target: Ref[Any] | str) -> Monitor:
+    def monitor(self, target: Ref[Any] | NamedRef[Any] | str) -> Monitor:
         """Have the probe watch an actor, or whoever holds a name; its end is recorded as a `Down`."""
         return self.ref.call(ProbeActor.begin_monitor, target)
 

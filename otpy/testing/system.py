@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.events.hook import Events
 from otpy.runtime.home import PLACES
-from otpy.runtime.records import children_of
+from otpy.runtime.records import kept_by
 from otpy.runtime.system import System
 from otpy.testing.clock import VirtualClock
 from otpy.testing.loop_home import SeededLoopHome
@@ -72,7 +72,7 @@ class SeededSystem(VirtualSystem):
             ref = left.pop(0)
             if ref is not None and ref.reason is None and ref not in found:
                 found[ref] = None
-                left.extend(child.ref for child in children_of(ref))
+                left.extend(kept_by(ref))
         return list(found)
 
     def suspended(self) -> Iterator[str]:

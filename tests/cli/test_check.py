@@ -68,7 +68,7 @@ SHOP = """\
 shop          Shop             permanent  rest_for_one 3 in 5s
 ├── cache     Cache            permanent                        stop 5s  name cache
 ├── in        Inner            permanent  one_for_all 3 in 5s
-│   └── poll  poll             temporary                        killed
+│   └── poll  poll             temporary                        killed   on thread
 └── sessions  DynamicSupervisor  permanent  one_for_one 9 in 5s
     └── *     Cache            permanent                        stop 5s
 

@@ -208,7 +208,7 @@ def test_all_that_is_known_of_an_actor() -> None:
         "runs         Cache, a worker on pool",
         "state        idle",
         "name         cache",
-        "up           2m, incarnation 7",
+        "up           2m, as #7",
         "restarts     0",
         "last exit    none",
         "queue        0 messages",

@@ -83,7 +83,7 @@ def test_a_crash_and_what_became_of_it() -> None:
     assert re.sub(r"2001-09-\d\d \d\d:\d\d:\d\d", "<time>", lines.pop(1)) == "  at          <time>, after 2m up"
     assert lines == [
         "shop/feed ended 3s ago: ValueError: no feed",
-        "  was         poll_feed, incarnation 12",
+        "  was         poll_feed #12",
         "  caused by   KeyError: 'url'",
         "  where       feed.py:7 in poll",
         "  during      cast poll",

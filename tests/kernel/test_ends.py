@@ -271,6 +271,7 @@ def test_what_waits_inside_otpy_is_freed_by_its_end(
     for deed, *args in waits:
         ref = stage.start(place)
         run(ref, deed, *args)
+        stage.system.wait_idle()  # it waits now: one that is still on its way there is a zombie for a moment
         expected = otpy.Killed() if isinstance(end, otpy.Kill) else end
         assert ends(ref, lambda ref=ref: ref.exit(end)) == expected  # type: ignore[misc]
     stage.system.wait_idle()

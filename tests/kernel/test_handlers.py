@@ -160,7 +160,7 @@ def test_a_suspended_actor_keeps_its_messages(stage: Stage, place: Place) -> Non
     ref.tell("told")
     run(ref, deeds.remember, "cast")
     future = ref.ask("asked", block=False)
-    assert stage.system.record(path).status == "suspended"
+    assert stage.system.records(path, within=20.0)[0].status == "suspended"
     stage.system.resume(path)
     assert future.get(timeout=5) == ("asked", "asked")
     assert seen(ref) == ["told", "cast"]

@@ -57,6 +57,28 @@ def test_a_timeout_that_is_over_at_once_works_inside(ref: otpy.Ref[Doer]) -> Non
     assert [ref.call(Doer.do, wait) for _ in range(3)] == ["in time"] * 3
 
 
+def test_a_cancelled_handler_cancels_what_it_awaits_whoever_has_lent_it_the_step(system: otpy.System) -> None:
+    """What was called is handled in its caller's step, and is a task of its own all the same."""
+    server, client = system.start(AsyncDoer), system.start(AsyncDoer)
+
+    async def wait(actor: Any) -> tuple[bool, bool]:
+        own, awaited = asyncio.current_task(), asyncio.get_running_loop().create_future()
+        assert own is not None
+        own.cancel()
+        try:
+            await awaited
+        except asyncio.CancelledError:
+            left = own.uncancel()
+            await asyncio.sleep(0)
+            return awaited.cancelled(), left == 0
+        return False, False
+
+    async def ask(actor: Any) -> Any:
+        return await server.acall(AsyncDoer.do, wait)
+
+    assert [client.call(AsyncDoer.do, ask) for _ in range(5)] == [(True, True)] * 5
+
+
 def test_groups_of_tasks_work_inside(system: otpy.System, ref: otpy.Ref[Doer]) -> None:
     server = system.start(Doer)
 

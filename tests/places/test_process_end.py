@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import pytest
 
 import otpy
 from otpy.errors import CallExitError
-from support.far import Far, stuck
+from otpy.places.process.listener import Listener
+from support.far import Far, Near, stuck
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,6 +123,15 @@ def test_a_call_in_flight_fails_when_it_is_killed(farm: otpy.System) -> None:
     assert caught.value.reason == otpy.Killed()
 
 
+def tuples_in_each_other(depth: int) -> bytes:
+    """A reply with these, as nobody's code of otpy would send it."""
+    value: object = ()
+    for _ in range(depth):
+        value = msgpack.ExtType(1, msgpack.packb([value]))
+    data = msgpack.packb([10, 1, value])
+    return struct.pack(">I", len(data)) + data
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
@@ -127,8 +139,11 @@ def test_a_call_in_flight_fails_when_it_is_killed(farm: otpy.System) -> None:
         (b"\x00\x00\x00\x01\xc1", "garbage"),
         (b"\x00\x00\x00\x01\x01", "it sent 1"),
         (b"\x00\x00\x00\x02\x91\x63", "kind 99"),
+        (b"\x00\x00\x00\x04\x93\x0e\x00\xc0", "kind 14"),  # that it is born, which it was before
+        (b"\x00\x00\x00\x04\x93\x0e\x02\xc0", "kind 14"),  # that its start has failed, which was done before
         (b"\xff\xff\xff\xff", "too large"),
-        (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x08\x00", "garbage"),  # a pickle
+        (b"\x00\x00\x00\x07\x93\x0a\x01\xc7\x01\x07\x00", "garbage"),  # a pickle
+        (tuples_in_each_other(1_000), "garbage"),  # it would exhaust the stack of the program's thread
     ],
 )
 def test_what_is_no_message_ends_it_and_nobody_else(farm: otpy.System, data: bytes, text: str) -> None:
@@ -143,12 +158,39 @@ def test_what_is_no_message_ends_it_and_nobody_else(farm: otpy.System, data: byt
 
 
 def test_half_a_message_ends_it(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("otpy.places.process.process.HALF", 0.1)
+    monkeypatch.setattr("otpy.places.process.child.HALF", 0.1)
     ref = farm.start(far())
     with pytest.raises(CallExitError) as caught:
         ref.call(Far.write, b"\x00\x00\xff\xff\x93\x0a")
     assert isinstance(caught.value.reason, otpy.NoConnection)
     assert "half a message" in caught.value.reason.text
+
+
+@pytest.mark.parametrize("hears", ["receive", "hear_tie"])
+def test_a_mistake_in_taking_in_what_a_child_sends_ends_that_child_alone(
+    farm: otpy.System, monkeypatch: pytest.MonkeyPatch, hears: str
+) -> None:
+    ref, other = farm.start(far()), farm.start(far())
+    ref.call(Far.meet, farm.start(Near))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"otpy.places.process.child.{hears}", lambda *_: 1 / 0)
+        with pytest.raises(CallExitError) as caught:
+            ref.call(Far.tell_near, 1) if hears == "receive" else ref.call(Far.ask_by_name, "nobody")
+    reason = caught.value.reason
+    assert isinstance(reason, otpy.NoConnection)
+    assert "ZeroDivisionError" in reason.text
+    assert other.call(Far.echo, 1) == 1
+
+
+def test_a_mistake_in_what_is_due_keeps_nothing_else_from_being_done() -> None:
+    done = threading.Event()
+    listener = Listener(done.is_set, lambda: None)
+    listener.later(0.0, lambda: 1 / 0)
+    listener.later(0.0, done.set)
+    listener.start()
+    assert listener.thread is not None
+    listener.thread.join(5.0)
+    assert done.is_set()
 
 
 def test_the_end_after_half_a_message_is_told_as_it_was(farm: otpy.System) -> None:

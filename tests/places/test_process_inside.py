@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def wait_for_answers(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Have whoever looks wait so long for the processes."""
+    for user in (view, inspection):
+        monkeypatch.setattr(user, "LOOK_TIME", seconds)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not make a process seem silent."""
+    wait_for_answers(monkeypatch, 20.0)
+
+
 @pytest.fixture
 def near(farm: otpy.System) -> otpy.Ref[Near]:
     return farm.start(otpy.child(Near).opts(name="near"))
@@ -61,7 +73,7 @@ def busy(far: otpy.Ref[Far], near: otpy.Ref[Near]) -> None:
 
 
 def test_the_tree_shows_what_is_inside(farm: otpy.System, branch: otpy.Ref[Branch]) -> None:
-    own, *below = farm.records("t/Branch")
+    own, *below = farm.records("t/Branch", within=20.0)
     assert [record.path for record in below] == ["t/Branch/pool", "t/Branch/thread", "t/Branch/loop"]
     assert [record.place for record in (own, *below)] == ["process", "pool", "thread", "loop"]
     assert (own.type, own.strategy, own.children) == ("supervisor", "one_for_one", 3)
@@ -69,7 +81,7 @@ def test_the_tree_shows_what_is_inside(farm: otpy.System, branch: otpy.Ref[Branc
 
 
 def test_the_tree_counts_what_is_left_out_inside(farm: otpy.System, branch: otpy.Ref[Branch]) -> None:
-    own, *below = farm.records("t", limit=1)[-2:]
+    own, *below = farm.records("t", limit=1, within=20.0)[-2:]
     assert (own.children, len(below)) == (3, 1)
 
 
@@ -146,8 +158,7 @@ def test_one_inside_tells_its_state(farm: otpy.System, branch: otpy.Ref[Branch],
 def test_a_process_that_does_not_answer_is_said_to_be_silent(
     farm: otpy.System, far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for user in (view, inspection):
-        monkeypatch.setattr(user, "LOOK_TIME", 0.05)
+    wait_for_answers(monkeypatch, 0.05)
     with stopped(farm, far):
         record = farm.record(far.path)
         assert record.status == "silent"
@@ -159,7 +170,21 @@ def test_a_process_that_does_not_answer_is_said_to_be_silent(
         assert farm.mailbox(far.path).status == "silent"
         with pytest.raises(ChildStateError, match="silent"):
             farm.record(f"{far.path}/below")
+    wait_for_answers(monkeypatch, 20.0)
     assert farm.record(far.path).status == "idle"
+
+
+def test_looks_that_got_no_answer_are_no_messages_that_it_leaves_behind(
+    farm: otpy.System, far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_for_answers(monkeypatch, 0.05)
+    with stopped(farm, far):
+        assert farm.record(far.path).status == "silent"
+        assert farm.state(far.path, timeout=0.05).status == "silent"
+    monitor = far.monitor()
+    far.kill()
+    monitor.wait(20.0)
+    assert [(exited.reason, exited.queue) for exited in farm.exits(far.path, limit=1)] == [("killed", 0)]
 
 
 def test_it_is_suspended_and_resumed_inside(farm: otpy.System, far: otpy.Ref[Far]) -> None:

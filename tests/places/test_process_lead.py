@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
 
 LONG = 5_000
 """Milliseconds a thread reads in these tests, unless something comes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import msgpack
 import pytest
 
 import otpy
@@ -80,13 +81,36 @@ def test_a_message_that_cannot_be_carried_is_the_senders_error(far: otpy.Ref[Far
         lambda: far.call(Far.echo, lambda: None),
         lambda: far.tell(lambda: None),
     ):
-        with pytest.raises(UncarriableError, match="t/Far"):
+        with pytest.raises(UncarriableError, match=r"t/Far.*define it at the top level of a module"):
             send()
     holds_itself: list[object] = []
     holds_itself.append(holds_itself)
     with pytest.raises(UncarriableError):
         far.tell(holds_itself)
     assert far.call(Far.read) == []
+
+
+def test_tuples_in_each_other_go_both_ways_until_they_are_too_deep(far: otpy.Ref[Far]) -> None:
+    """Each is a message in a message; their decoders must not exhaust the stack, here or there."""
+    deep: tuple[object, ...] = ()
+    for _ in range(63):
+        deep = (deep,)
+    assert far.call(Far.echo, deep) == deep
+    deeper = (deep,)
+    with pytest.raises(UncarriableError, match="nested too deep"):
+        far.call(Far.echo, deeper)
+    assert isinstance(far.call(Far.echo, otpy.Exit(deep)).term, str)
+    assert far.call(Far.echo, 1) == 1
+
+
+def test_all_kinds_of_bytes_arrive_as_bytes(far: otpy.Ref[Far]) -> None:
+    for data in (b"x", bytearray(b"x"), memoryview(b"x")):
+        assert type(far.call(Far.echo, data)) is bytes
+
+
+def test_what_a_program_has_packed_itself_is_plain_data(far: otpy.Ref[Far]) -> None:
+    for packed in (msgpack.ExtType(42, b"x"), msgpack.Timestamp(1, 2)):
+        assert far.call(Far.echo, packed) == packed
 
 
 def test_a_message_that_cannot_be_loaded_inside_is_an_error_of_the_call(far: otpy.Ref[Far]) -> None:

@@ -8,7 +8,10 @@ from queue import SimpleQueue
 
 import pytest
 
+import otpy
+from otpy.errors import CallExitError
 from otpy.places.process.output import Output
+from support.far import Far, Near
 
 
 class Lines(logging.Handler):
@@ -53,3 +56,62 @@ def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(lines
     os.close(far_other)
     output.close()
     assert other.path == "other"
+
+
+def test_where_no_logging_was_set_up_what_a_child_prints_is_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """INFO is below what Python shows then, and a `print` that vanishes is no help to who looks for a mistake."""
+    monkeypatch.setattr(logging.getLogger("otpy.child"), "propagate", False)
+    output = Output()
+    _, far = output.add("shop/render")
+    os.write(far, b"here \x1b[1m\n")
+    os.close(far)
+    output.close()
+    assert capsys.readouterr().err == "shop/render: here \\x1b[1m\n"
+
+
+def test_whoever_silences_the_log_of_children_hears_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = logging.getLogger("otpy.child")
+    monkeypatch.setattr(log, "propagate", False)
+    monkeypatch.setattr(log, "level", logging.ERROR)
+    output = Output()
+    _, far = output.add("shop/render")
+    os.write(far, b"here\n")
+    os.close(far)
+    output.close()
+    assert capsys.readouterr().err == ""
+
+
+class Tree(otpy.Supervisor):
+    def children(self) -> list[otpy.ChildSpec]:
+        return [otpy.child(Far).opts(place="process", name="far")]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_child_that_ends_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
+    """Its end is an exit to its supervisor, which is on the other side: no turn of the inside is for that."""
+    system = otpy.System("t")
+    system.start_root(otpy.child(Tree))
+    first = system.ref("far").monitor()
+    system.ref("far").exit(otpy.Exit("boom"))
+    first.wait(10.0)
+    system.ref("far").within(10.0, wait_for_name=10.0).call(Far.where)
+    assert system.stop(timeout=20.0) == []
+    assert lines.qsize() == 0, lines.get()
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_child_that_sends_to_a_dead_actor_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
+    system = otpy.System("t")
+    near = system.start(Near)
+    far = system.start(otpy.child(Far).opts(place="process"))
+    far.call(Far.meet, near)
+    near.kill()
+    far.call(Far.tell_near, "hello")
+    with pytest.raises(CallExitError, match="killed"):
+        far.call(Far.ask_near, 1, 2)
+    assert system.stop(timeout=20.0) == []
+    assert lines.qsize() == 0, lines.get()

@@ -43,6 +43,17 @@ def test_actors_of_two_systems_cannot_be_linked(system: otpy.System) -> None:
     other.stop()
 
 
+def test_a_link_by_name_is_refused_with_the_way_out(system: otpy.System) -> None:
+    system.start(otpy.child(Doer).opts(name="peer"))
+    ref = system.start(Doer)
+
+    def link(self: Doer) -> None:
+        with pytest.raises(TypeError, match=r"link is with one incarnation.*whereis"):
+            self.link(self.system.ref("peer"))
+
+    ref.call(Doer.do, link)
+
+
 def _error_of_linking(self: Doer, there: otpy.Ref[Doer]) -> str:
     with pytest.raises(ValueError, match="two systems") as caught:
         self.link(there)
@@ -83,6 +94,16 @@ def test_each_monitor_has_its_own_down(system: otpy.System) -> None:
     monitors = [watcher.monitor(ref) for _ in range(3)]
     ref.exit(BOOM)
     assert [down.monitor for down in watcher.expect(3)] == monitors  # type: ignore[attr-defined]
+
+
+def test_a_reference_by_name_is_watched_as_the_name_is(system: otpy.System) -> None:
+    """OTP: monitor/2 of `{registered name, node}`, whose `DOWN` has the name."""
+    ref, watcher = system.start(otpy.child(Doer).opts(name="peer")), Probe(system)
+    watcher.monitor(system.ref("peer"))
+    watcher.monitor(system.ref("nobody"))
+    ref.exit(BOOM)
+    downs = [(down.target, down.reason) for down in watcher.expect(2)]  # type: ignore[attr-defined]
+    assert downs == [("nobody", otpy.NoProc()), ("peer", BOOM)]
 
 
 @pytest.mark.otp_case(22)

@@ -31,11 +31,24 @@ def test_an_actor_registers_one_name_and_no_second(system: otpy.System) -> None:
 
     def register(self: Doer) -> None:
         self.register("one")
-        with pytest.raises(NameTakenError, match="'one'"):
+        with pytest.raises(
+            NameTakenError, match="t/Doer cannot register 'two': it has the name 'one', and an actor has"
+        ):
             self.register("two")
 
     ref.call(Doer.do, register)
     assert system.whereis("one") is ref
+
+
+def test_a_living_actor_that_registers_a_taken_name_is_not_told_that_it_did_not_start(system: otpy.System) -> None:
+    system.start(otpy.child(Doer).opts(name="it"))
+    ref = system.start(Doer)
+
+    def register(self: Doer) -> None:
+        with pytest.raises(NameTakenError, match="t/Doer-2 cannot register 'it': it is taken by <Ref t/Doer"):
+            self.register("it")
+
+    ref.call(Doer.do, register)
 
 
 def test_a_name_is_there_before_init_and_gone_after_a_failed_one(system: otpy.System) -> None:

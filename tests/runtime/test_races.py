@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.runtime import death, idle, turn
+from otpy.runtime import death, idle_timeout, turn
 from otpy.runtime.mailbox import rest
 from otpy.testing import Gate
 from support.doer import BOOM, Doer, flush
@@ -88,14 +88,14 @@ def test_a_turn_that_ends_before_its_killer_looks_at_it(system: otpy.System, end
 def test_a_kill_while_a_turn_cancels_its_timeout(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn must not lower the alert that the killer has raised in the meantime."""
     ref = system.start(Doer, deed=lambda _: otpy.NoReply(timeout=60.0))
-    disarm = idle.disarm_timeout
+    disarm = idle_timeout.disarm_timeout
 
     def disarm_late(own: Ref[Any], message: Any) -> bool:
         if message is not None:
             own.kill()
         return disarm(own, message)
 
-    monkeypatch.setattr(idle, "disarm_timeout", disarm_late)
+    monkeypatch.setattr(idle_timeout, "disarm_timeout", disarm_late)
     ref.cast(Doer.run, lambda _: None)
     system.wait_idle()
     assert has_left(ref)
@@ -106,7 +106,7 @@ def test_an_exit_signal_while_a_turn_cancels_its_timeout(system: otpy.System, mo
     """It ends the actor before the next message, not some time later."""
     log: list[object] = []
     ref = system.start(Doer, log, deed=lambda _: otpy.NoReply(timeout=60.0))
-    disarm = idle.disarm_timeout
+    disarm = idle_timeout.disarm_timeout
 
     def disarm_late(own: Ref[Any], message: Any) -> bool:
         if message is not None:
@@ -114,7 +114,7 @@ def test_an_exit_signal_while_a_turn_cancels_its_timeout(system: otpy.System, mo
             own.exit(BOOM)
         return disarm(own, message)
 
-    monkeypatch.setattr(idle, "disarm_timeout", disarm_late)
+    monkeypatch.setattr(idle_timeout, "disarm_timeout", disarm_late)
     ref.cast(Doer.run, lambda _: None)
     system.wait_idle()
     assert ref.reason == BOOM

@@ -8,7 +8,7 @@ import pytest
 
 import otpy
 from otpy.core.reason import BadReturn
-from otpy.errors import IgnoredError, StartError, StartTimeoutError, SystemStoppedError
+from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError, SystemStoppedError
 from otpy.events import ActorCrashed
 from otpy.runtime.birth import begin
 from otpy.runtime.spawn import new_ref
@@ -60,6 +60,15 @@ def test_a_fail_from_init_is_the_starts_failure_and_no_crash(system: otpy.System
 @pytest.mark.parametrize("value", ["foo", 0, otpy.Reply(1)])
 def test_another_return_of_init_is_refused(system: otpy.System, value: object) -> None:
     assert isinstance(_fails(system, lambda _: value).reason, BadReturn)
+
+
+def test_a_place_of_a_class_that_there_is_not_is_refused_before_anything_starts(system: otpy.System) -> None:
+    class Far(Doer):
+        place = "proces"
+
+    with pytest.raises(SpecError, match=r"Far\.place='proces': did you mean 'process'\?"):
+        system.start(Far)
+    assert system.alive == 0
 
 
 class Odd(BaseException):

@@ -280,8 +280,8 @@ MUTATIONS = [
     ),
     Mutation(
         "start_timeout ignored by the system",
-        "runtime/system.py",
-        "timer = self.timers.after(timeout, expire_start, ref, timeout)",
+        "runtime/starting.py",
+        "timer = self._system.timers.after(timeout, expire_start, ref, timeout)",
         "pass",
         "runtime/test_starts.py runtime/test_handshakes.py",
     ),
@@ -372,14 +372,14 @@ MUTATIONS = [
     ),
     Mutation(
         "killed caller reports",
-        "resilience/breaker.py",
+        "resilience/switch.py",
         "if matters and _is_dead(here().ref):",
         "if False:",
         "resilience/test_breaker_probes.py",
     ),
     Mutation(
         "lost permit not looked for",
-        "resilience/breaker.py",
+        "resilience/switch.py",
         "if verdict == 0.0 and now - self._checked_at >= PATIENCE:",
         "if False:",
         "resilience/test_breaker_probes.py",

@@ -69,7 +69,8 @@ def run(copy: Path, files: list[str]) -> tuple[int, str]:
     """
     options = ["-x", "-q", "--tb=line", "--no-header", "-p", "no:cacheprovider", f"--timeout={PATIENCE}"]
     command = [sys.executable, "-B", "-m", "pytest", *options, *(f"tests/{file}" for file in files)]
-    environment = os.environ | {"PYTHONPATH": str(copy)}
+    # Nothing compiled is kept (`-B`), nor does the copy's conftest undo that: one text may have the next one's size.
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": ""}
     try:
         done = subprocess.run(
             command, cwd=copy, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False

@@ -81,7 +81,8 @@ def test_kills_in_all_ways_leave_no_process_descriptor_or_thread(farm: otpy.Syst
     left = children_of(helper)
     assert first.call(Wild.pid) in left
     assert len(left) <= 3, "one is kept ready for each of the two modules"
-    assert (descriptors(), threading.active_count()) == before
+    assert descriptors() <= before[0]  # fewer: a spare process that was there then may have ended
+    assert threading.active_count() <= before[1]
 
 
 @pytest.mark.report("D133", "python/cpython#105464")

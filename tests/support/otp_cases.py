@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from support.source import ROOT
+from support.source import tests_that_say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,13 +199,16 @@ class Claim:
     """The test, as `path::name`."""
 
 
-def claims() -> Iterator[Claim]:
+@cache
+def claims() -> list[Claim]:
     """What the marks of all tests claim, read from their source: what is collected or skipped does not matter."""
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for test in ast.walk(ast.parse(path.read_text())):
-            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
-                place = f"{path.relative_to(ROOT)}::{test.name}"
-                yield from (Claim(number, place) for number in _marked(test))
+    return [
+        Claim(number, f"{file}::{test.name}")
+        for file, tree in tests_that_say("mark.otp_case")
+        for test in ast.walk(tree)
+        if isinstance(test, ast.FunctionDef) and test.name.startswith("test_")
+        for number in _marked(test)
+    ]
 
 
 def _marked(test: ast.FunctionDef) -> Iterator[object]:

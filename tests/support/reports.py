@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from support.source import ROOT
+from support.source import ROOT, tests_that_say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["Mark", "Row", "marks", "rows"]
 
@@ -64,11 +63,11 @@ def rows() -> list[Row]:
 
 def marks() -> list[Mark]:
     """Every marker in the sources of the tests, also of single cases of a parametrised one."""
-    return [mark for path in sorted((ROOT / "tests").rglob("test_*.py")) for mark in _marks_in(path)]
+    return [mark for file, tree in tests_that_say("mark.report") for mark in _marks_in(file, tree)]
 
 
-def _marks_in(path: Path) -> Iterator[Mark]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def _marks_in(file: str, tree: ast.Module) -> Iterator[Mark]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.report":
             row, *names = (str(ast.literal_eval(arg)) for arg in node.args)
-            yield Mark(str(path.relative_to(ROOT)), node.lineno, row, tuple(names))
+            yield Mark(file, node.lineno, row, tuple(names))

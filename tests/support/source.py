@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,9 +90,18 @@ class Module:
         return ".".join([*kept, node.module] if node.module else kept)
 
 
+@cache
 def house() -> dict[str, Module]:
     """Every module under `otpy/`, by dotted name."""
     return {module.name: module for module in map(_read, sorted(PACKAGE.rglob("*.py")))}
+
+
+def tests_that_say(words: str) -> Iterator[tuple[str, ast.Module]]:
+    """Each file of tests with these words in it, by its path from the root; only these are parsed."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        source = path.read_text()
+        if words in source:
+            yield str(path.relative_to(ROOT)), ast.parse(source)
 
 
 def _read(path: Path) -> Module:

@@ -6,11 +6,12 @@ import ctypes
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import otpy
 
-__all__ = ["Slow", "Wild"]
+__all__ = ["Nest", "Slow", "Wild", "WildLater"]
 
 
 class Wild(otpy.GenServer):
@@ -73,8 +74,63 @@ class Wild(otpy.GenServer):
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     @otpy.cast
+    def fork_and_go_on(self, path: str) -> None:
+        _fork_and_go_on(self, Wild.note, path)
+
+    @otpy.cast
+    def note(self, path: str) -> None:
+        _note(path)
+
+    @otpy.call
+    def end_of_copy(self) -> int:
+        return _end_of(self)
+
+    @otpy.cast
     def die(self, number: int) -> None:
         os.kill(os.getpid(), number)
+
+
+class WildLater(otpy.GenServer):
+    """Does so on an event loop."""
+
+    @otpy.cast
+    async def fork_and_go_on(self, path: str) -> None:
+        _fork_and_go_on(self, WildLater.note, path)
+
+    @otpy.cast
+    def note(self, path: str) -> None:
+        _note(path)
+
+    @otpy.call
+    def end_of_copy(self) -> int:
+        return _end_of(self)
+
+
+class Nest(otpy.GenServer):
+    """Has a wild one in the pool of its process."""
+
+    def init(self) -> None:
+        self.wild = self.spawn_link(Wild)
+
+    @otpy.call
+    def inmate(self) -> Any:
+        return self.wild
+
+
+def _fork_and_go_on(actor: Any, note: Any, path: str) -> None:
+    """Make a copy while a message waits, and come back from the handler in both."""
+    actor.ref.cast(note, path)
+    actor.copy = os.fork()
+
+
+def _note(path: str) -> None:
+    with Path(path).open("a", encoding="ascii") as file:
+        file.write("x")
+
+
+def _end_of(actor: Any) -> int:
+    """How the copy has ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(actor.copy, 0)[1])
 
 
 class Slow(otpy.GenServer):

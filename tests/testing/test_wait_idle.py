@@ -10,7 +10,7 @@ import pytest
 import otpy
 from otpy.runtime import seat as seats
 from otpy.runtime.caller import Caller
-from otpy.runtime.settle import is_idle
+from otpy.runtime.wait_idle import is_idle
 from otpy.testing import Gate
 
 if TYPE_CHECKING:

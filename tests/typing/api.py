@@ -141,6 +141,7 @@ class Shop(otpy.Supervisor):
             otpy.child(Raw).opts(
                 backoff=otpy.Backoff(first=0.5, most=30.0), limit=otpy.Limit(5, 60.0, then="escalate")
             ),
+            otpy.child(Feed, "https://shop").opts(id="images", loop="images"),
             otpy.child(Raw).opts(id="stuck", on_stuck="process", silence=30.0),
             otpy.child(Raw).opts(id="confined", place="process", max_memory_bytes=1 << 30, max_cpu=60.0, nice=5),
             otpy.dynamic(Cache, max_children=50_000).opts(id="sessions"),
@@ -214,7 +215,7 @@ def run() -> None:
 
 
 async def run_async() -> None:
-    async with otpy.run_async(Shop, name="shop", control="read", shutdown=10.0) as system:
+    async with otpy.run_async(Shop, name="shop", shutdown=10.0, loop_blocked_after=0.5) as system:
         assert_type(system, otpy.Application)
         assert_type(await system.await_end(), otpy.Reason | None)
         await system.astop(timeout=1.0)
@@ -230,6 +231,7 @@ class Later(otpy.Actor):
         return otpy.Fail(otpy.Exit(message))
 
     def watch(self, other: otpy.Ref[Cache]) -> otpy.Monitor:
+        self.monitor(self.system.ref("cache"))
         return self.monitor(other)
 
     @otpy.call

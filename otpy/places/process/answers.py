@@ -15,8 +15,8 @@ from otpy.core.text import exception_line, visible
 from otpy.errors import ChildStateError, OtpyError
 from otpy.places.process.circles import leads_to
 from otpy.places.process.codec import error_parts
-from otpy.places.process.line import Say
 from otpy.places.process.plain import to_list
+from otpy.places.process.say import Say
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.look import lines_of
 from otpy.runtime.mailbox import poke

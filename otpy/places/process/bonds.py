@@ -11,7 +11,7 @@ from otpy.core.reason import Exit
 from otpy.errors import BlockingError, NameTakenError
 from otpy.events.crash import ActorCrashed
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.seat import Seat, Slot, here
 from otpy.runtime.system import System
 
@@ -75,7 +75,7 @@ class Bonds:
         slot.wait(None)
         if slot.value is not None:
             taken, holder = slot.value
-            raise NameTakenError(ref.path, Exit("already_started"), taken, holder)
+            raise NameTakenError(ref.path, Exit("already_started"), taken, holder, wanted=name)
         ref.name = name
 
     def await_name(self, name: str, *, is_awaited: bool) -> None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.errors import MailboxFullError, UncarriableError
 from otpy.places.process.far import FarBox
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.mailbox import SHEDDABLE, BoundedBox, dead_letter
 from otpy.runtime.message import describe, own_word
 
 if TYPE_CHECKING:
     from otpy.core.spec import Options
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
     from otpy.runtime.ref import Ref
@@ -39,7 +39,8 @@ class BoundedFarBox(FarBox):
         # The child sheds the oldest; only what it does not even read is refused here.
         self._most = 2 * self._limit if options.overflow == "drop_old" else self._limit
         self._raises = options.overflow == "raise"
-        self._guard = threading.RLock()  # RLock: a `__del__` may send to the same actor
+        # Guards the three counts. RLock: a `__del__` may send to the same actor.
+        self._guard = threading.RLock()
         self._sent = 0
         self._seen = 0
         self._depth = 0

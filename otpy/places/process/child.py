@@ -1,284 +1,356 @@
-"""Inside of a process child: a small system with one actor, the pipe to its parent, and the way out."""
+"""One process child, as its parent sees it: the pipe, the pidfd, and what it has said of its end."""
 
 from __future__ import annotations
 
-import atexit
-import gc
-import importlib
 import logging
 import os
-import runpy
 import signal
 import socket
-import sys
 import threading
 from contextlib import suppress
-from functools import partial
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import otpy.actors.adopted
-import otpy.actors.dynamic_supervisor
-import otpy.actors.function
-import otpy.actors.supervisor  # noqa: F401 - what children's modules import is here before the fork
-from otpy.core.masking import HIDDEN, veil
-from otpy.core.reason import Crashed, Normal, Reason
-from otpy.core.spec import ChildSpec, Options
-from otpy.core.text import exception_line
-from otpy.errors import IgnoredError, StartError, UncarriableError
-from otpy.places.process.answers import answer
-from otpy.places.process.bonds import TOLD, Bonds, InnerSystem, brief_seat, is_told_outside
-from otpy.places.process.bounded import InnerBox
-from otpy.places.process.circles import drop_call
-from otpy.places.process.codec import Decoder, Encoder, error_of, error_parts
-from otpy.places.process.copies import mind_copies
-from otpy.places.process.far import FarCaller, nobody, own_requests, receive
-from otpy.places.process.inner import MainHome
-from otpy.places.process.limits import confine, relax
-from otpy.places.process.line import Line, Say
-from otpy.places.process.loop_inner import LoopMain
-from otpy.places.process.refs import FarRef, Refs
-from otpy.runtime.actor import Actor
-from otpy.runtime.birth import begin
-from otpy.runtime.links import Monitor, watch
-from otpy.runtime.mailbox import put
-from otpy.runtime.portrait import name_ref
+from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
+from otpy.core.spec import DEFAULT
+from otpy.errors import MailboxFullError
+from otpy.places.process.bounded import BoundedFarBox
+from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
+from otpy.places.process.incoming import nobody, receive
+from otpy.places.process.lead import Lead
+from otpy.places.process.limits import MemoryWatch, cpu_blame
+from otpy.places.process.line import Line
+from otpy.places.process.refs import Refs
+from otpy.places.process.say import Born, Say
+from otpy.places.process.ties import forget_names, hear_tie
+from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
-from otpy.runtime.seat import Slot
-from otpy.runtime.spawn import new_ref
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-CALL, CAST = Say.CALL, Say.CAST
+    from otpy.core.spec import Options
+    from otpy.places.process.origin import Origin
+    from otpy.places.process.output import Pipe
+    from otpy.places.process.ports import Ports
+    from otpy.places.process.pulse import Pulse
+    from otpy.places.process.view import View
+
+__all__ = ["Child"]
+
+log = logging.getLogger("otpy")
+
+_CALLS = (Say.CALL, Say.CALL_WORDS, Say.ASK)
+GRACE = 1.0
+"""Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
+HALF = 5.0
+"""Seconds in which the rest of a message must follow its beginning."""
+GROUP = 4
+"""To `pidfd_send_signal`: to the whole group of the process, also when that has ended. PIDFD_SIGNAL_PROCESS_GROUP."""
 READ = 1 << 16
-"""Bytes read at once; for more, the C library would map memory anew each time."""
-LEAVE = 1.0
-"""Seconds in which what the actor has left behind is stopped."""
+"""Bytes read at once from one child; for more, the C library would map memory anew each time."""
 
 
-class Names(dict[str, Any]):
-    """The names of this process, then those of its parent."""
+class Child:
+    """One process: its pipe, its pidfd, and what it has said of its end.
 
-    def __init__(self, inside: Inside) -> None:
-        super().__init__()
-        self._inside = inside
+    It also stands in the `waiting` of its port, where the runtime interrupts it when the port dies, whatever the cause.
+    """
 
-    def get(self, name: Any, default: Any = None) -> Any:
-        """Who holds the name now."""
-        found = super().get(name, default)
-        if found is not None or self._inside.is_hearing() or self._inside.is_locked():
-            return found
-        return self._inside.ask(name)
+    deferred = True
+    target = None
+    claim = (True,)
 
+    def __init__(self, number: int, ports: Ports, origin: Origin) -> None:
+        """Made by `Ports`; `origin` is where its code, or that of its kin, is found."""
+        self.ref: Any = None  # Any: a Ref once it is bound to its port; a spare one has none
+        self.number = number
+        self.origin = origin
+        self.pid: int | None = None
+        self.pidfd: int | None = None
+        self.far, own = socket.socketpair()
+        self.path = "a spare process"
+        self.line = Line(own, Encoder(self._known, pickles=True), on_full=self._watch_writes, on_rest=self._flush_soon)
+        self.line.owner = self
+        self.view: View | None = None
+        self.refs = Refs(self.line, may_import=False)
+        self.decoder = Decoder(self.refs.ref_of, pickles=False)
+        self.ports = ports
+        self.output: Pipe | None = None
+        self.end_reason: Reason | None = None
+        """How it has ended, or is ended, as far as anybody has said."""
+        self.report: dict[str, object] | None = None
+        """What it has told of its crash."""
+        self.awaited: dict[str, Any] = {}
+        """The names for which it waits."""
+        self.failed_birth: tuple[int, Reason | None] | None = None
+        """How its start has failed; its starter is told when the process has ended."""
+        self.is_over = False
+        self.lead = Lead(self)
+        self.line.lead = self.lead.follow
+        self.reading = threading.Lock()
+        """Held while bytes are taken off the pipe; guards the two that follow."""
+        self.taken = 0
+        """Bytes so far."""
+        self.is_hearing = False
+        """Whether something is taken that is not handled yet."""
+        # Guards `pidfd` from being closed while a signal is sent by it, and what is to happen at a birth still to come.
+        self._lock = threading.Lock()
+        self._is_doomed = False
+        self._winds_up = False
+        self._options: Options = DEFAULT
+        self.pulse: Pulse | None = None
 
-class Inside:
-    """What the child knows of its parent's process."""
+    def bind(
+        self,
+        ref: Ref[Any],
+        on_born: Callable[[Ref[Any], int, Reason | None], None],
+        on_end: Callable[[Ref[Any], Reason], None],
+        options: Options,
+    ) -> None:
+        """Belong to a port; in its turn. `options` say how much silence and memory it may have."""
+        self._options = options
+        self.path = ref.path
+        if self.output is not None:
+            self.output.path = ref.path
+        self._on_born = on_born
+        self._on_end = on_end
+        self.ref = self.refs.root = ref
+        self.refs.system = ref.system
 
-    def __init__(self, sock: socket.socket) -> None:
-        self.line = Line(sock, Encoder(self._known, pickles=False))
-        self.refs = Refs(self.line, may_import=True)
-        self.decoder = Decoder(self.refs.ref_of, pickles=True)
-        self.reader = threading.get_ident()
-        self.system: Any = None  # Any: a System, from the start message on, and the same for the next
-        self.root: Any = None
-        self.parent: FarRef | None = None
-        self.home: Any = None
+    @property
+    def word(self) -> str:
+        """What the inspector says of it."""
+        pulse = self.pulse
+        complaint = None if pulse is None else pulse.complaint()
+        return f"process {self.pid or '(starting)'}{f', {complaint}' if complaint else ''}"
 
-    def is_hearing(self) -> bool:
-        """Whether this very thread is in the middle of a message from the pipe, and so can wait for no other."""
-        return self.reader == threading.get_ident()
+    @property
+    def trouble(self) -> str | None:
+        """What the inspector shows in the tree: that it is silent, and why."""
+        pulse = self.pulse
+        return None if pulse is None else pulse.complaint()
 
-    def is_locked(self) -> bool:
-        """Whether this very thread holds what a thread that hears a message may need."""
-        return bool(self.system.lock._is_owned())  # noqa: SLF001 - as threading.Condition asks it
+    def wind_up(self) -> None:
+        """Its time is nearly over: have its whole group told to end, by SIGTERM."""
+        with self._lock:
+            self._winds_up = True
+        self.ports.helm.ask(b"T", self.number)
 
-    def ask(self, name: str) -> Ref[Any] | None:
-        """Who holds a name on the other side."""
-        slot = Slot(brief_seat())
-        self.line.say(Say.WHEREIS, self.line.expect(slot), name)
-        return slot.value if slot.wait(5.0) else None
+    def interrupt(self, _: object = None) -> None:
+        """End the process at once: its port is dead, or it has not kept to the rules."""
+        with self._lock:
+            self._is_doomed = True
+            is_known = self._send(signal.SIGKILL)
+        forget_names(self)
+        if self._winds_up or not is_known:  # it may have ended, and what it has started not
+            self.ports.helm.ask(b"K", self.number)
 
-    def read_until_started(self) -> None:
-        """Hear the first messages, in the main thread: what to run."""
-        while self.root is None:
-            self.read()
+    def _send(self, number: int, flags: int = 0) -> bool:
+        """Send a signal; False when it is not born yet, or no descriptor was free for its pidfd."""
+        if self.pidfd is None:
+            return False
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, number, None, flags)
+        return True
+
+    def is_born(self, pid: int, pidfd: int | None) -> None:
+        """The helper has started it."""
+        with self._lock:
+            self.pid, self.pidfd = pid, pidfd
+        if self._is_doomed:
+            self.interrupt()
+
+    def lose_helper(self) -> None:
+        """The helper was killed, and nobody is left who would end the group."""
+        self.end_reason = self.end_reason or NoConnection(
+            "the helper that starts processes was killed, and its children with it"
+        )
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.interrupt()
+        with self._lock, suppress(OSError):  # EINVAL before Linux 6.9: then what the process has started lives on
+            self._send(signal.SIGKILL, GROUP)
+
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`, whose process it is not."""
+        self._lock = self.reading = threading.Lock()
+        self.line.let_go()
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+        self.pidfd = None
+
+    def discard(self) -> None:
+        """It could not be started."""
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.line.socket.close()
+        self.far.close()
 
     def read(self) -> None:
-        """Hear what has come; waits when nothing has."""
-        self.reader = threading.get_ident()
-        data = self.line.socket.recv(READ)
+        """Hear what it says; in the thread of `Ports`."""
+        with self.reading:
+            try:
+                data = self.line.socket.recv(READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            self.taken += len(data)
+            self.is_hearing = True
+        try:
+            self._take_in(data)
+        finally:
+            self.is_hearing = False
+
+    def _take_in(self, data: bytes) -> None:
         if not data:
-            os.killpg(0, signal.SIGKILL)  # the parent has gone, and whatever this child has started goes, too
-        root = self.root
-        calls, casts = ((), ()) if root is None else own_requests(root.actor_class)
-        for frame, failure in self.decoder.feed(data):
-            say = frame[0] if failure is None and root is not None and not frame[1] else 0
-            if say == CAST:  # to the child's own actor: as `receive`, for the many
-                put(root, (casts[frame[2]], *frame[3:]))
-            elif say == CALL:
-                put(root, FarCaller(self.line, frame[3], root, (calls[frame[2]], *frame[4:])))
-            elif failure is not None:
-                self._drop(frame, failure)
-            else:
+            self._hang_up()
+            return
+        try:
+            for frame, _ in self.decoder.feed(data):
                 self._hear(frame)
-        self.reader = 0
+        except GarbageError as error:
+            self.end_as(NoConnection(f"it was killed, for {error}"))
+        except (LookupError, TypeError, ValueError) as error:
+            self.end_as(NoConnection(f"it was killed, for it sent what has no meaning ({type(error).__name__})"))
+        except Exception as error:  # by a mistake of otpy's own; all other children hang on this thread
+            log.critical("what %s has sent could not be taken in", self.path, exc_info=error)
+            self.end_as(NoConnection(f"it was killed, for what it sent could not be taken in ({type(error).__name__})"))
+        if self.decoder.is_amid:
+            taken = self.taken
+            self.ports.listener.later(HALF, lambda: self._miss_rest(taken))
 
-    def _drop(self, frame: list[Any], failure: Exception) -> None:
-        """A message in which something cannot be loaded here."""
-        if self.root is not None and isinstance(self.root.mailbox, InnerBox):
-            self.root.mailbox.drop()
-        if frame[0] in (Say.CALL, Say.CALL_WORDS):
-            self.line.say(Say.FAIL, frame[3], *_not_loaded(failure))
-        elif frame[0] == Say.ASK:
-            self.line.say(Say.FAIL, frame[2], *_not_loaded(failure))
-        elif frame[0] == Say.START:
-            self.line.say(Say.BORN, 2, Crashed.of(failure))
-            os._exit(0)
-        else:
-            logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
+    def _miss_rest(self, taken: int) -> None:
+        if not self.is_over and self.taken == taken:
+            self.end_as(NoConnection("it was killed, for it sent half a message and no more"))
 
-    def _hear(self, frame: list[Any]) -> None:  # noqa: C901 - one a kind of message
+    def _hang_up(self) -> None:
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.ports.listener.later(GRACE, self._is_late)
+
+    def _is_late(self) -> None:
+        if not self.is_over:
+            self.end_as(self.end_reason or NoConnection("it closed its pipe and lived on, and was killed"))
+
+    def end_as(self, reason: Reason) -> None:
+        """End the process for this reason."""
+        self.end_reason = self.end_reason or reason
+        self.ports.listener.unwatch(self.line.socket.fileno())
+        self.interrupt()
+
+    def _hear(self, frame: list[Any]) -> None:
+        if self.ref is None:
+            raise GarbageError("it spoke before it was asked")
+        if self.ref.reason is not None:  # it was killed: whatever it has sent since then is heard by nobody
+            return
         match frame:
             case [Say.REPLY, number, value]:
                 self.line.answer(number, value)
+                self.lead.answered()
+                self._notice_idle()
             case [Say.FAIL, number, name, text, facts]:
                 self.line.refuse(number, error_of(name, text, facts))
-            case [Say.PING, _]:
-                self.line.say(Say.PONG)
-            case [Say.GONE, number, Reason() as reason]:
+                self._notice_idle()
+            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
+                self._pass_on(to, frame)
+            case _ if hear_tie(self, frame):
+                pass
+            case _:
+                self._hear_of_itself(frame)
+
+    def _hear_of_itself(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.PONG] if self.pulse is not None:
+                self.pulse.answered()
+            case [Say.BORN, Born.STARTED, None] if self.pulse is None:
+                self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
+                if self._options.max_memory_bytes is not None:
+                    MemoryWatch(self, self._options.max_memory_bytes)
+                poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
+                self.ports.add_spare(self.origin)
+            case [Say.BORN, int(kind), None | Reason() as reason] if self.pulse is None and kind != Born.STARTED:
+                self.failed_birth = (kind, reason)
+                self._expect_end()
+            case [Say.ENDED, Reason() as reason]:
+                self.end_reason = reason
+                self._expect_end()
+            case _:
+                self._hear_of_inside(frame)
+
+    def _hear_of_inside(self, frame: list[Any]) -> None:
+        match frame:
+            case [Say.GONE, int(number), Reason() as reason]:
                 self.refs.gone(number, reason)
-            case [Say.DROP, number]:
-                drop_call(self.line, number)
-            case [Say.LOOK, number, what, args]:
-                answer(self.line, self.system, number, what, args)
-            case [Say.PRELOAD, module, facts]:
-                _prepare(*facts)
-                with suppress(Exception):  # whoever needs it will hear of it
-                    importlib.import_module(module)
-            case [Say.PREPARE, path, parent, facts]:
-                _prepare(*facts)
-                self._make_system(path, parent)
-            case [Say.START, cls, args, kwargs, terms]:
-                self._start(cls, tuple(args), kwargs, terms)
-            case [int(), int(to), *_] if self.root is not None and not self.system.bonds.hear(frame):
-                target = self.refs.own.get(to) if to else self.root
-                if target is None:
-                    nobody(self.line, frame)
-                else:
-                    receive(self.line, target, frame, self._sender)
+            case [Say.DEPTH, int(received), int(depth)] if isinstance(self.ref.mailbox, BoundedFarBox):
+                self.ref.mailbox.has_taken(received, depth)
+            case _:
+                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
-    def _make_system(self, path: str, parent: str | None) -> None:
-        system = self.system = InnerSystem(path.rpartition("/")[2])
-        system.name = path
-        system.bonds = Bonds(self.line, system)
-        system.events.attach(partial(system.bonds.tell, path), *TOLD)
-        system.names = Names(self)
-        self.refs.system = system
-        self.parent = None if parent is None else FarRef(system, Actor, parent, 0, None)
-        logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
+    def _notice_idle(self) -> None:
+        if not self.line.waiting:
+            self.ref.system.pool.notice_idle()
 
-    def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
-        try:
-            confine(terms["limits"])
-        except (OSError, ValueError) as failure:
-            self.line.say(Say.BORN, 2, Crashed.of(failure))
-            os._exit(0)
-        system = self.system
-        ident = system.name.rpartition("/")[2]
-        is_async = cls.otpy_async is not None
-        spec = ChildSpec(ident, cls, args, kwargs, None, Options(place="loop" if is_async else "pool"))
-        root = system.root = new_ref(system, cls, spec, ident, self.parent)
-        if self.parent is None:
-            system.tops[ident] = root
-        if terms["redact"] is not None:
-            redact = _hide_all if terms["redact"] is True else terms["redact"]
-            system.show = veil(redact, name_ref)
-        if terms["max_queue"] is not None:
-            root.mailbox = InnerBox(root, terms["max_queue"], terms["overflow"], self)
-        if is_async:
-            self.home = LoopMain(root, self)
-        else:
-            self.home = root.home = MainHome(system, root, self)
-        watch(_RootEnd(root, self))
-        self.root = self.refs.root = root  # before it may say anything of itself
-        begin(root, args, kwargs, self._born)
+    def _expect_end(self) -> None:
+        self.ports.listener.later(GRACE, self._is_late)
 
-    def _born(self, outcome: object) -> None:
-        root = self.root or self.system.root
-        match outcome:
-            case None:
-                self.line.say(Say.BORN, 0, None)
-            case IgnoredError():
-                self.line.say(Say.BORN, 1, None)
-            case StartError() as error:
-                kind = 3 if isinstance(root.reason, Normal) else 2
-                self.line.say(Say.BORN, kind, error.reason)
+    def _pass_on(self, to: int, frame: list[Any]) -> None:
+        target = self.refs.own.get(to)
+        if target is None:
+            nobody(self.line, frame)
+            return
+        if frame[0] in _CALLS:
+            self.ports.circles.note_call(self)
+        with suppress(MailboxFullError):
+            if not receive(self.line, target, frame, self._sender):
+                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
 
-    def _sender(self, known: Any) -> Ref[Any]:
-        if known is None and self.parent is not None:
-            return self.parent
-        return known if isinstance(known, Ref) else self.root
+    def _sender(self, known: object) -> Ref[Any]:
+        return known if isinstance(known, Ref) else self.ref
 
     def _known(self, value: object) -> object:
         return self.refs.known(value)
 
+    def _watch_writes(self) -> None:
+        self.ports.listener.watch_writes(self.line)
 
-def _hide_all(name: str, value: object) -> object:  # noqa: ARG001 - as `redact`
-    """In the place of a `redact` that could not be carried here."""
-    return HIDDEN
+    def _flush_soon(self) -> None:
+        self.ports.listener.flush_soon(self.line)
 
+    def has_ended(self, status: int) -> None:
+        """Nothing of its process group is left; in the thread of `Ports`."""
+        self.read_rest()
+        self.is_over = True
+        if self.pulse is not None:
+            self.ports.heartbeats.end(self.pulse)
+        with self._lock:
+            if self.pidfd is not None:
+                os.close(self.pidfd)
+            self.pidfd = None
+        self.ports.listener.unwatch(self.line.socket.fileno())  # its number may soon be that of another
+        self.line.socket.close()
+        if self.ref is None:
+            return
+        self.ref.system.beyonds.pop(self.ref, None)
+        reason = self.ref.reason or self.end_reason or self._reason_of(os.waitstatus_to_exitcode(status))
+        self.refs.lose_all(reason)
+        if self.ref.reason is not None:
+            return
+        if self.failed_birth is not None:
+            kind, why = self.failed_birth
+            poke(self.ref, lambda own: self._on_born(own, kind, why))
+            return
+        poke(self.ref, lambda own: self._on_end(own, reason))
 
-def _not_loaded(failure: Exception) -> tuple[str, str, dict[str, object]]:
-    return error_parts(UncarriableError(f"it cannot be loaded in the child: {exception_line(failure)}"))
+    def _reason_of(self, code: int) -> Reason:
+        """Why it has ended without a word; at SIGTERM, that it was late, however it took that."""
+        if self._winds_up and (code >= 0 or -code in (signal.SIGTERM, signal.SIGKILL)):
+            return Killed()
+        if code >= 0:
+            return Exited(code)
+        blame = self.ports.blame() if -code == signal.SIGKILL else cpu_blame(code, self._options)
+        return Signalled(-code, blame)
 
-
-class _RootEnd(Monitor):
-    """Tells the parent of the end of the actor."""
-
-    __slots__ = ("_inside",)
-
-    def __init__(self, root: Ref[Any], inside: Inside) -> None:
-        super().__init__(root, root, None)
-        self._inside = inside
-
-    def fire(self, reason: Reason) -> None:
-        relax()
-        self._inside.line.say(Say.ENDED, reason)
-
-
-def _prepare(
-    sys_path: list[str], argv: list[str], folder: str | None, main_name: str | None, main_path: str | None
-) -> None:
-    """Find the same code as the parent does."""
-    sys.path[:] = sys_path
-    sys.argv[:] = argv
-    if folder is not None:
-        with suppress(OSError):
-            os.chdir(folder)
-    if (main_name is None and main_path is None) or "__mp_main__" in sys.modules:
-        return
-    # As multiprocessing does it: the program's main module is run under another name, so that it starts nothing.
-    module = ModuleType("__mp_main__")
-    if main_name is not None:
-        module.__dict__.update(runpy.run_module(main_name, run_name="__mp_main__", alter_sys=True))
-    elif main_path is not None:
-        module.__dict__.update(runpy.run_path(main_path, run_name="__mp_main__"))
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
-
-
-def main(line: int) -> None:
-    """Be a child, from the fork to the end."""
-    sock = socket.socket(fileno=line)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a pipe now, opened as text
-    gc.enable()
-    inside = Inside(sock)
-    mind_copies(inside)
-    inside.read_until_started()
-    inside.home.serve()
-    inside.system.stop(timeout=LEAVE)
-    with suppress(BaseException):
-        atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing does, for a forked process leaves by `os._exit`
-    with suppress(BaseException):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    def read_rest(self) -> None:
+        """Hear its last words."""
+        before = None
+        while self.end_reason is None and before != self.taken and self.line.socket.fileno() >= 0:
+            before = self.taken
+            self.read()

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.errors import DeadlockError, OtpyError
 from otpy.places.process.far import FarBox
-from otpy.places.process.line import Line, Say
+from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
 from otpy.runtime.crew import Crew
 
 if TYPE_CHECKING:
+    from otpy.places.process.child import Child
+    from otpy.places.process.line import Line
     from otpy.places.process.listener import Listener
-    from otpy.places.process.process import Child
     from otpy.runtime.ref import Ref
 
 __all__ = ["Circles", "drop_call", "leads_to"]
@@ -54,7 +55,7 @@ class Circles:
         self._seen: dict[Caller, tuple[float, float]] = {}  # when it was first seen, and is to be looked at again
         self._thread: threading.Thread | None = None
 
-    def note(self, child: Child) -> None:
+    def note_call(self, child: Child) -> None:
         """A child has made a call."""
         if not self._children:
             self._listener.later(PERIOD, self._look)

@@ -10,6 +10,7 @@ import io
 import pickle
 import struct
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgpack
@@ -38,11 +39,21 @@ PREFIX = HEADER.pack
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes of one message; what is larger belongs into a file or shared memory."""
 
-TUPLE, SET, FROZENSET, INT, REASON, DATA, REF, PICKLE = range(1, 9)
+MAX_DEPTH = 64
+"""Tuples, sets and reasons in each other; what is nested deeper is refused by who would send it."""
+
+ON_STACK = 4
+"""Of those, as many are decoded by the C code whose state, 40 KB each, is on the thread's stack."""
+
+TUPLE, SET, FROZENSET, INT, REASON, REF, PICKLE = range(1, 8)
+"""The codes of msgpack's extension types, for what it cannot carry by itself."""
 
 REASONS = {name: getattr(reasons, name) for name in reasons.__all__ if is_dataclass(getattr(reasons, name))}
 REASONS |= {"Frame": Frame, "ChildCounts": ChildCounts, "ChildInfo": ChildInfo}
 """Exit reasons and the values that stand in them, and what supervisors answer, by name."""
+
+
+_TOO_DEEP = "it holds itself, or is nested too deep"
 
 
 class GarbageError(Exception):
@@ -62,14 +73,16 @@ class Encoder:
         self._ref = ref
         self._pickles = pickles
 
-    def packer(self) -> msgpack.Packer:
-        """What encodes one message after the other, for one thread at a time."""
-        return msgpack.Packer(default=self._odd, strict_types=True, unicode_errors="surrogatepass")
+    def packer(self, depth: int = 0) -> msgpack.Packer:
+        """What encodes one message after the other, for one thread at a time; or what is so deep in one."""
+        if depth > MAX_DEPTH:
+            raise UncarriableError(_TOO_DEEP)
+        return msgpack.Packer(default=partial(self._odd, depth + 1), strict_types=True, unicode_errors="surrogatepass")
 
-    def encode(self, value: object) -> bytes:
+    def encode(self, value: object, depth: int = 0) -> bytes:
         """One value. Raises UncarriableError."""
         try:
-            data: bytes = self.packer().pack(value)
+            data: bytes = self.packer(depth).pack(value)
         except BaseException as error:
             self.refuse(error)
             raise
@@ -79,7 +92,7 @@ class Encoder:
     def refuse(self, error: BaseException) -> None:
         """Raise UncarriableError in the place of an error of a packer, if it says that."""
         if isinstance(error, RecursionError):
-            raise UncarriableError("it holds itself, or is nested too deep") from None
+            raise UncarriableError(_TOO_DEEP) from None
         if isinstance(error, TypeError | ValueError | OverflowError) and not isinstance(error, UncarriableError):
             raise UncarriableError(exception_line(error)) from None
 
@@ -88,36 +101,38 @@ class Encoder:
         if size > MAX_FRAME:
             raise UncarriableError(f"it has {size} bytes, more than {MAX_FRAME}")
 
-    def _odd(self, value: object) -> msgpack.ExtType:
+    def _odd(self, depth: int, value: object) -> msgpack.ExtType:
         kind = type(value)
         if kind is tuple:
-            return self._ext(TUPLE, list(value))  # type: ignore[call-overload]  # its class says it can be iterated
+            return self._ext(TUPLE, list(value), depth)  # type: ignore[call-overload]  # its class says it can be iterated
         if kind is set or kind is frozenset:
-            return self._ext(SET if kind is set else FROZENSET, list(value))  # type: ignore[call-overload]  # as above
+            return self._ext(SET if kind is set else FROZENSET, list(value), depth)  # type: ignore[call-overload]  # as above
         if kind is int:
             return msgpack.ExtType(INT, hex(value).encode())  # type: ignore[arg-type]  # its class says so
         if isinstance(value, Reason) or REASONS.get(kind.__name__) is kind:
-            return self._reason(value)
+            return self._reason(value, depth)
         known = self._ref(value)
         if known is not None:
-            return self._ext(REF, known)
+            return self._ext(REF, known, depth)
         if not self._pickles:
             raise UncarriableError(f"{type_name(kind)} is no plain data; a process child sends and replies plain data")
         return msgpack.ExtType(PICKLE, self._pickle(value))
 
-    def _ext(self, code: int, value: object) -> msgpack.ExtType:
-        return msgpack.ExtType(code, self.encode(value))
+    def _ext(self, code: int, value: object, depth: int) -> msgpack.ExtType:
+        return msgpack.ExtType(code, self.encode(value, depth))
 
-    def _reason(self, value: Any) -> msgpack.ExtType:  # Any: a dataclass of the registry, or a user's reason
+    def _reason(
+        self, value: Any, depth: int
+    ) -> msgpack.ExtType:  # Any: a dataclass of the registry, or a user's reason
         kind = type(value)
         if REASONS.get(kind.__name__) is not kind:
-            return self._ext(REASON, ["Exit", [safe_repr(value)]])
+            return self._ext(REASON, ["Exit", [safe_repr(value)]], depth)
         parts = [getattr(value, field.name) for field in fields(kind)]
         try:
-            return self._ext(REASON, [kind.__name__, parts])
+            return self._ext(REASON, [kind.__name__, parts], depth)
         except UncarriableError:
             if kind in (Exit, reasons.Shutdown):
-                return self._ext(REASON, [kind.__name__, [safe_repr(parts[0])]])
+                return self._ext(REASON, [kind.__name__, [safe_repr(parts[0])]], depth)
             raise
 
     def _pickle(self, value: object) -> bytes:
@@ -127,7 +142,9 @@ class Encoder:
         except UncarriableError:
             raise
         except Exception as error:
-            raise UncarriableError(f"{type_name(type(value))}: {exception_line(error)}") from None
+            line = exception_line(error)
+            mend = "; define it at the top level of a module" if "<locals>" in line or "<lambda>" in line else ""
+            raise UncarriableError(f"{type_name(type(value))}: {line}{mend}") from None
         return file.getvalue()
 
 
@@ -162,8 +179,16 @@ class Decoder:
     def __init__(self, ref: Callable[[Any], object], *, pickles: bool) -> None:
         """Decode one pipe."""
         self._ref = ref
+        self._makers: dict[int, Callable[[Any], object]] = {
+            TUPLE: tuple,
+            SET: set,
+            FROZENSET: frozenset,
+            REASON: _reason,
+            REF: ref,
+        }
         self._pickles = pickles
         self._failure: Exception | None = None
+        self._hooks = [partial(self._ext, depth) for depth in range(1, MAX_DEPTH + 2)]
         self._rest = bytearray()
         self._wanted = HEADER_SIZE
 
@@ -213,14 +238,14 @@ class Decoder:
     def _decode(self, data: bytes) -> tuple[list[Any], Exception | None]:
         self._failure = None
         try:
-            frame = msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass")
+            frame = msgpack.unpackb(data, ext_hook=self._hooks[0], strict_map_key=False, unicode_errors="surrogatepass")
         except (msgpack.UnpackException, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
             raise GarbageError(f"it sent garbage ({type(error).__name__})") from None
         if type(frame) is not list or not frame or type(frame[0]) is not int:
             raise GarbageError(f"it sent {safe_repr(frame, 100)}")
         return frame, self._failure
 
-    def _ext(self, code: int, data: bytes) -> object:  # noqa: PLR0911 - one a type
+    def _ext(self, depth: int, code: int, data: bytes) -> object:
         if code == PICKLE and self._pickles:
             try:
                 return _Unpickler(data, self._ref).load()
@@ -229,19 +254,26 @@ class Decoder:
                 return None
         if code == INT:
             return int(data, 16)
-        value = msgpack.unpackb(data, ext_hook=self._ext, strict_map_key=False, unicode_errors="surrogatepass")
-        match code:
-            case 1:
-                return tuple(value)
-            case 2:
-                return set(value)
-            case 3:
-                return frozenset(value)
-            case 5:
-                return _reason(value)
-            case 7:
-                return self._ref(value)
-        raise ValueError(code)
+        if code > PICKLE:
+            return msgpack.ExtType(code, data)  # one of the user's own, which is plain data
+        make = self._makers.get(code)
+        if make is None:
+            raise ValueError(code)
+        return make(self._unpack(depth, data))
+
+    def _unpack(self, depth: int, data: bytes) -> object:
+        """What stands so deep in a message. LookupError: it is nested deeper than anybody sends it."""
+        hook = self._hooks[depth]
+        if depth < ON_STACK:
+            return msgpack.unpackb(data, ext_hook=hook, strict_map_key=False, unicode_errors="surrogatepass")
+        unpacker = msgpack.Unpacker(
+            ext_hook=hook, strict_map_key=False, unicode_errors="surrogatepass", max_buffer_size=MAX_FRAME, read_size=1
+        )
+        unpacker.feed(data)
+        value: object = unpacker.unpack()
+        if unpacker.tell() != len(data):
+            raise ValueError(len(data))
+        return value
 
 
 _FITS: dict[object, Callable[[object], bool]] = {

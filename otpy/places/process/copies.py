@@ -7,8 +7,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from otpy.places.process.loop_main import LoopMain
+
 if TYPE_CHECKING:
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
 
 __all__ = ["mind_copies"]
 
@@ -25,7 +27,9 @@ def mind_copies(inside: Inside) -> None:
 def _let_go(inside: Any) -> None:  # Any: what its methods are is changed
     inside.line.socket.close()
     inside.line.send = inside.line.say = inside.read = _leave
-    if inside.home is not None:
+    if isinstance(inside.home, LoopMain):
+        inside.home.event_loop.call_soon(_leave)  # its loop has no other thread: what is next there is this
+    elif inside.home is not None:
         inside.home.queue = _NoTurns()
 
 

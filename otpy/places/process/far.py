@@ -11,30 +11,27 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import NoReply
-from otpy.core.reason import NoProc, Reason
 from otpy.core.text import safe_repr
-from otpy.errors import NoProcError, UncarriableError
-from otpy.places.process.codec import error_parts
-from otpy.places.process.line import Line, Say
+from otpy.errors import UncarriableError
+from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
-from otpy.runtime.death import deliver_exit, exit_signal, kill
+from otpy.runtime.death import deliver_exit
 from otpy.runtime.delivery import deliver_info, deliver_request, deliver_stop
-from otpy.runtime.mailbox import deliver_tick, put, ready
+from otpy.runtime.mailbox import deliver_tick, ready
 from otpy.runtime.message import describe, with_keywords
-from otpy.runtime.ref import Ref
-from otpy.runtime.seat import Seat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.line import Line
     from otpy.runtime.actor import Actor
     from otpy.runtime.message import Message
-    from otpy.runtime.system import System
+    from otpy.runtime.ref import Ref
+
+__all__ = ["FarBox", "stand_in"]
 
 CAST = Say.CAST
-
-__all__ = ["FarBox", "FarCaller", "FarHome", "HiddenToken", "nobody", "own_requests", "receive", "stand_in"]
 
 
 @cache
@@ -91,6 +88,8 @@ class FarBox(deque["Message"]):
         self._casts = {function: place for function, (say, place) in self._requests.items() if say == Say.CAST}
         self._number = number
         self._line: Line | None = None
+        # Until the pipe is there: what comes waits, and all of it goes before whatever comes later. RLock: a `__del__`
+        # may send.
         self._lock = threading.RLock()
 
     def open(self, line: Line) -> None:
@@ -212,153 +211,3 @@ class FarBox(deque["Message"]):
             # The signals of the dead are those of links; they sent no others.
             return [Say.EXIT, to, sender, signal.reason, signal.sender.reason is not None]
         raise UncarriableError(f"{safe_repr(function)} has no meaning in another process")
-
-
-class HiddenToken(list[bool]):
-    """The `tok` of an actor that runs elsewhere: who sends a message finds none, for that needs no turn here.
-
-    Who pops it, to have something done in a turn, still gets it.
-    """
-
-    __bool__ = staticmethod(bool)  # False, without a call of Python
-
-
-class FarHome:
-    """The home of an actor whose code runs elsewhere: messages need no turn here, births and deaths do."""
-
-    place = "process"
-    settle = None
-    obey = None
-
-    def __init__(self, system: System) -> None:
-        """Pass on what needs a turn to the system's pool."""
-        self.queue = self
-        self.free: list[Any] = []
-        self._pool = system.pool
-
-    def append(self, ref: Ref[Any]) -> None:
-        """Take an actor that has something to do here; `tok` is ours, as the runtime's `ready` has it.
-
-        The stand-in for an actor of the other side has nothing to do here, nor has the pool turns for it: what it is
-        sent when its pipe is gone, such as the exit signal of a child that ends after it, goes nowhere.
-        """
-        if ref.__class__ is not Ref:
-            return
-        self._pool.queue.append(ref)
-        if self._pool.free:
-            self._pool.engage()
-
-    def popleft(self) -> Any:
-        """Nobody takes turns from here."""
-        raise IndexError
-
-    def __len__(self) -> int:
-        return 0
-
-    def engage(self) -> bool:
-        """Nothing to do: `append` has seen to it."""
-        return True
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def release(self) -> None:
-        """The same for one of its actors."""
-
-
-_NOBODY = Seat()
-"""Where those sit who wait in another process."""
-
-
-class FarCaller(Caller):
-    """Who waits for a reply in another process."""
-
-    __slots__ = ("_line", "_number")
-
-    def __init__(self, line: Line, number: int, target: Ref[Any], message: tuple[Any, ...]) -> None:
-        """Made by the thread that reads the pipe."""
-        self.claim = [True]
-        self.seat = _NOBODY
-        self.lock = _LOCK
-        self.value: Any = None
-        self.target = target
-        self.message = message
-        self.error = None
-        self.deferred = False
-        self._line = line
-        self._number = number
-        line.asked[number] = self
-
-    def fail(self, reason: Reason) -> None:
-        """The actor has ended; if that ends the process, its port tells them all."""
-        if self._line.is_parent:
-            super().fail(reason)
-        else:
-            self._line.asked.pop(self._number, None)
-
-    def wake(self) -> None:
-        """Send the reply, or the error in its place."""
-        self._line.asked.pop(self._number, None)
-        error = self.error
-        if error is None:
-            try:
-                self._line.say(Say.REPLY, self._number, self.value)
-            except UncarriableError as problem:
-                error = UncarriableError(f"the reply of {self.target.path} to {self.request}: {problem.problem}")
-            else:
-                return
-        self._line.say(Say.FAIL, self._number, *error_parts(error))
-
-
-_LOCK = threading.Lock()
-
-
-@cache
-def own_requests(cls: type[Actor]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The functions behind the calls and casts of a class, in the order both ends know."""
-    return tuple([own for (own,) in cls.otpy_calls.values()]), tuple([own for (own,) in cls.otpy_casts.values()])
-
-
-def receive(line: Line, ref: Ref[Any], frame: list[Any], sender_of: Callable[[Any], Ref[Any]]) -> bool:
-    """Hand a message from the other side to an actor of this one; False when it is no message to an actor.
-
-    Raises:
-        LookupError: the actor has no such request, or the sender is a stranger.
-        TypeError: a part of it is of the wrong kind.
-    """
-    calls, casts = own_requests(ref.actor_class)
-    match frame:
-        case [Say.CAST, _, place, *args]:
-            put(ref, (casts[place], *args))
-        case [Say.CALL, _, place, int(number), *args]:
-            put(ref, FarCaller(line, number, ref, (calls[place], *args)))
-        case [Say.CAST_WORDS, _, place, list(args), dict(words)]:
-            put(ref, (with_keywords, casts[place], args, _checked(words)))
-        case [Say.CALL_WORDS, _, place, int(number), list(args), dict(words)]:
-            put(ref, FarCaller(line, number, ref, (with_keywords, calls[place], args, _checked(words))))
-        case [Say.INFO, _, message]:
-            put(ref, (deliver_info, message))
-        case [Say.ASK, _, int(number), message]:
-            put(ref, FarCaller(line, number, ref, (deliver_request, message)))
-        case [Say.STOP, _, Reason() as reason]:
-            ref.tell_to_stop(reason)
-        case [Say.EXIT, _, sender, Reason() as reason, bool(_)]:
-            exit_signal(ref, sender_of(sender), reason)  # never its own, which does not leave its process
-        case [Say.KILL, _]:
-            kill(ref)
-        case _:
-            return False
-    return True
-
-
-def nobody(line: Line, frame: list[Any]) -> None:
-    """A message to an actor that has ended, which the sender did not know yet."""
-    number = {Say.CALL: 3, Say.CALL_WORDS: 3, Say.ASK: 2}.get(frame[0])
-    if number is not None:
-        line.say(Say.FAIL, frame[number], *error_parts(NoProcError("an actor", "a request", NoProc())))
-
-
-def _checked(words: dict[Any, Any]) -> dict[str, Any]:
-    if not all(type(word) is str for word in words):
-        raise TypeError(words)
-    return words

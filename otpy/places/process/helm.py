@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from otpy.places.process.helper import ASK, TELL
+from otpy.places.process.origin import search_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,8 @@ class Helm:
         self._listener = listener
         self._on_news = on_news
         self._on_loss = on_loss
+        # Guards `_control`: nobody sends to a descriptor that was closed, and may be another's by now. All else is
+        # guarded by the lock of `Ports`.
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -75,6 +78,15 @@ class Helm:
         word, number, value = TELL.unpack(data)
         self._on_news(word, number, value, fds[0] if fds else None)
 
+    def let_go(self) -> None:
+        """In a copy of the program: the helper is another's child."""
+        self._lock = threading.Lock()
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.returncode = 0  # nobody here may wait for it
+
     def close(self) -> None:
         """Let go of it: it ends, and with it whatever is left of its children."""
         with self._lock:
@@ -88,11 +100,12 @@ class Helm:
 
 
 def _spawn(far: int) -> subprocess.Popen[bytes]:
-    code = f"import sys; sys.path[:] = {sys.path!r}; from otpy.places.process.helper import main; main()"
+    code = f"import sys; sys.path[:] = {search_path()!r}; from otpy.places.process.helper import main; main()"
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing
     return subprocess.Popen(  # noqa: S603 - our own interpreter and code
         [sys.executable, *flags, "-c", code, str(far)],
         pass_fds=[far],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
+        cwd="/",  # the program's may be gone, and there 3.13.0 cannot import socket; children go to it themselves
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import gc
 import os
 import select
@@ -20,7 +21,7 @@ import time
 import traceback
 from contextlib import suppress
 
-from otpy.places.process import child
+from otpy.places.process import inside
 
 __all__ = ["ASK", "TELL", "main"]
 
@@ -44,9 +45,8 @@ class Group:
         self.number = number
         self.pid = pid
         self.pidfd = pidfd
-        self.has_ended = (
-            False  # the child itself; it is waited for at last, and until then its number is not used again
-        )
+        # Of the child itself, which is waited for at last: until then its number is not used again.
+        self.has_ended = False
         self.winds_up = False
         self.killed_at = 0.0
 
@@ -144,7 +144,7 @@ class Helper:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            child.main(line)
+            inside.main(line)
             code = 0
         except BaseException:
             traceback.print_exc()
@@ -240,19 +240,31 @@ def _wake_on_ends() -> tuple[int, int]:
     return wake, told
 
 
+def _clear_of_standard(fd: int) -> int:
+    """Have the numbers 0 to 2 be those of the standard streams, in a program that was started without any.
+
+    Else the next pipe had such a number, and were lost to a child that gets its output there. Returns what is served.
+    """
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(fd)
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - the number of standard error
+        os.set_inheritable(null, True)  # noqa: FBT003 - it takes no keyword
+    os.close(null)
+    return moved
+
+
 def main() -> None:
     """Serve the socket whose number was given."""
-    signal.pthread_sigmask(
-        signal.SIG_SETMASK, []
-    )  # a program that waits for signals has them blocked, and exec keeps it
+    # A program that waits for signals has them blocked, and exec keeps it.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    control = socket.socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(control.fileno(), False)  # noqa: FBT003 - it takes no keyword
+    control = socket.socket(fileno=_clear_of_standard(int(sys.argv[1])))
     wake, told = _wake_on_ends()
     gc.collect()
     gc.freeze()  # children share these pages
-    Helper(control, wake, told).run()
+    with control:
+        Helper(control, wake, told).run()
 
 
 if __name__ == "__main__":

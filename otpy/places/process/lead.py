@@ -17,12 +17,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from otpy.places.process.codec import Decoder, GarbageError
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
 
 if TYPE_CHECKING:
+    from otpy.places.process.child import Child
     from otpy.places.process.line import Waiter
-    from otpy.places.process.process import Child
 
 __all__ = ["Lead"]
 
@@ -53,7 +53,7 @@ class Lead:
         self._pause = 0
         self._polls: list[select.poll] = []
 
-    def note(self) -> None:
+    def answered(self) -> None:
         """An answer has come."""
         self._answered_at = monotonic()
 

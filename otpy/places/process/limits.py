@@ -13,9 +13,9 @@ from otpy.core.reason import Signalled
 
 if TYPE_CHECKING:
     from otpy.core.spec import Options
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
 
-__all__ = ["MemoryWatch", "confine", "cpu_blame", "limits_of", "relax", "told", "usage"]
+__all__ = ["MemoryWatch", "confine", "cpu_blame", "limit_texts", "limits_of", "relax", "usage"]
 
 MEBIBYTE = 1024 * 1024
 LAST_WORDS = 32 * MEBIBYTE
@@ -32,7 +32,7 @@ def limits_of(options: Options) -> dict[str, float]:
     return {name: value for name, value in named.items() if value is not None}
 
 
-def told(options: Options | None) -> tuple[str, ...]:
+def limit_texts(options: Options | None) -> tuple[str, ...]:
     """The same for people."""
     limits = {} if options is None else limits_of(options)
     words = {"memory": "memory {:g} MiB", "cpu": "cpu {:g} s", "nice": "nice {:g}"}

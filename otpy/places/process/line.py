@@ -1,8 +1,9 @@
-"""One end of the pipe between a process child and its parent: what is said over it, and who waits for an answer."""
+"""One end of the pipe between a process child and its parent: it sends, and knows who waits for which answer."""
 
 from __future__ import annotations
 
 import itertools
+import select
 import socket
 import threading
 from time import monotonic
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from otpy.places.process.codec import Encoder
 
-__all__ = ["Line", "Say"]
+__all__ = ["Line"]
 
 
 TOGETHER = 1 << 10
@@ -25,41 +26,6 @@ TOGETHER = 1 << 10
 APART = 0.0005
 """Seconds after which a message is no longer one of many that come at once."""
 NOW = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-
-
-class Say:
-    """The first item of each message. Those to an actor name it next: 0 is the child itself, others were handed out."""
-
-    CAST = 1
-    CALL = 2
-    INFO = 3
-    ASK = 4
-    STOP = 5
-    EXIT = 6
-    KILL = 7
-    CAST_WORDS = 8
-    CALL_WORDS = 9
-    REPLY = 10
-    FAIL = 11
-    PREPARE = 12
-    START = 13
-    BORN = 14
-    ENDED = 15
-    GONE = 16
-    WHEREIS = 17
-    PRELOAD = 18
-    DEPTH = 19
-    PING = 20
-    PONG = 21
-    LOOK = 22
-    DROP = 23
-    LINK = 30
-    UNLINK = 31
-    UNLINKED = 32
-    REGISTER = 33
-    EVENT = 34
-    AWAIT = 36
-    NAMED = 37
 
 
 class Waiter(Protocol):
@@ -94,7 +60,7 @@ class Line:
         """
         self.socket = sock
         self.encoder = encoder
-        self.waiting: dict[int, Waiter] = {}  # who waits for which answer
+        self.waiting: dict[int, Waiter] = {}  # who waits for which answer; any thread changes it, so looks take a copy
         self.asked: dict[int, Any] = {}  # Any: a FarCaller; the other side's calls that are not answered
         self.owner: Any = None  # Any: in the parent the Child at the other end
         self.numbers = itertools.count(1)
@@ -104,7 +70,8 @@ class Line:
         """Called by who has sent a request; returns as `FarBox.append`. The parent's end has it."""
         self._on_full = on_full or _nothing
         self._on_rest = on_rest or _nothing
-        self._lock = threading.RLock()  # RLock: a `__del__` in the middle of it may send
+        # Guards the order of messages, `_backlog`, `_is_full`, `_packer`. RLock: a `__del__` in the middle may send.
+        self._lock = threading.RLock()
         self._backlog = bytearray()
         self._is_full = False
         self._wrote_at = 0.0
@@ -134,25 +101,31 @@ class Line:
             size = len(data)
             if size > MAX_FRAME:
                 self.encoder.check(size)
-            if not self.is_parent:
-                self.socket.sendall(PREFIX(size) + data)
-                return
             backlog = self._backlog
             is_first = not backlog
-            backlog += PREFIX(size)
-            backlog += data
+            backlog += PREFIX(size) + data  # at once: in between, the handler of a signal might send, too
+            if not self.is_parent:
+                try:
+                    self._write_all()
+                except BaseException:
+                    self._write_all()  # it may have been interrupted before it had begun
+                    raise
+                return
             if self._is_full:
                 return
-            if may_wait and len(backlog) < TOGETHER and (not is_first or monotonic() - self._wrote_at < APART):
-                if is_first:
-                    self._on_rest()
-            else:
-                self._write()
-                self._wrote_at = monotonic()
+            try:
+                if may_wait and len(backlog) < TOGETHER and (not is_first or monotonic() - self._wrote_at < APART):
+                    if is_first:
+                        self._on_rest()
+                else:
+                    self._write()
+                    self._wrote_at = monotonic()
+            except BaseException:  # an interrupt: those that come next must not wait for somebody else to write
+                self._on_rest()
+                raise
 
     def _write(self) -> None:
         """Write what the pipe takes; called with the lock held."""
-        was_full = self._is_full
         backlog = self._backlog
         # Called by an assignment, after which no signal handler runs before what was sent is deleted: an interrupt in
         # between would have it sent twice.
@@ -164,9 +137,32 @@ class Line:
             pass
         except OSError:
             backlog.clear()
-        self._is_full = bool(self._backlog)
-        if self._is_full and not was_full:
-            self._on_full()
+        is_full = bool(backlog)
+        if is_full and not self._is_full:
+            self._on_full()  # then noted: an interrupt in between has it said twice, and not never
+        self._is_full = is_full
+
+    def _write_all(self) -> None:
+        """Write everything, in a child: with the lock held, and however long the pipe is full.
+
+        What the handler of a signal raises meanwhile is raised afterwards, for half a message would be the end of this
+        process; what it sends goes behind what is being sent.
+        """
+        problem = None
+        while self._backlog:
+            try:
+                self._write()
+                if self._is_full:
+                    poll = select.poll()
+                    poll.register(self.socket, select.POLLOUT)
+                    poll.poll()
+            except BaseException as error:
+                problem = error
+        if problem is not None:
+            try:
+                raise problem
+            finally:
+                del problem  # it knows this frame
 
     def flush(self, when_done: Callable[[], None] | None = None) -> bool:
         """Write what the pipe takes of the rest; `when_done` is called when nothing is left, before any more is.
@@ -185,6 +181,13 @@ class Line:
             self._lock.release()
         return True
 
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`: what it says is not heard, and breaks into nobody's words."""
+        copy: Any = self  # Any: what a method is is changed
+        copy.send = _unheard
+        self._lock = threading.RLock()
+        self.socket.close()
+
     def expect(self, slot: Waiter) -> int:
         """Note who waits for an answer; returns its number."""
         number = next(self.numbers)
@@ -196,11 +199,11 @@ class Line:
 
     def is_asked(self) -> bool:
         """Whether anybody waits for an answer."""
-        return any(slot.claim for slot in list(self.waiting.values()))
+        return any(slot.claim for slot in self.waiting.copy().values())
 
     def _forget_late(self) -> None:
         """Drop those who no longer wait, for their answer may never come."""
-        for number, slot in list(self.waiting.items()):
+        for number, slot in self.waiting.copy().items():
             if not slot.claim:
                 self.waiting.pop(number, None)
 
@@ -222,6 +225,10 @@ class Line:
         """Who waits for an answer of an actor that has ended."""
         ours = [number for number, slot in self.waiting.copy().items() if getattr(slot, "target", None) is ref]
         return [slot for number in ours if (slot := self.waiting.pop(number, None)) is not None]
+
+
+def _unheard(parts: list[Any], may_wait: bool = False) -> None:  # noqa: FBT001, FBT002 - as `Line.send`
+    """A copy of the program speaks to nobody."""
 
 
 def _nothing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import os
 import select
 import threading
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from otpy.places.process.line import Line
 
 __all__ = ["Due", "Listener"]
+
+log = logging.getLogger("otpy")
 
 SOON = 0.001
 """Seconds a cast waits at most for others that go with it."""
@@ -46,7 +49,8 @@ class Listener:
         """When it is over at the latest, by `time.monotonic`."""
         self._is_over = is_over
         self._on_end = on_end
-        self._lock = threading.RLock()  # always after the lock of a line, never before it
+        # Guards which descriptors are watched for what; always after the lock of a line, never before it.
+        self._lock = threading.RLock()
         self._handlers: dict[int, Callable[[], None]] = {}
         self._writers: dict[int, Line] = {}
         self._deaf: set[int] = set()
@@ -147,6 +151,13 @@ class Listener:
             with suppress(OSError):
                 os.eventfd_write(self._wake_fd, 1)
 
+    def let_go(self) -> None:
+        """In a copy of the program, which has no such thread."""
+        self._lock = threading.RLock()
+        self.thread = None
+        if self._poll is not None:
+            self._close(self._poll)
+
     # The thread.
 
     def _run(self, poll: select.epoll) -> None:
@@ -221,8 +232,11 @@ class Listener:
         now = time.monotonic()
         while self._due and self._due[0][0] <= now:
             what = heapq.heappop(self._due)[2].what
-            if what is not None:
-                what()
+            try:
+                if what is not None:
+                    what()
+            except Exception as error:  # by a mistake of otpy's own; all children hang on this thread
+                log.critical("what was due in the thread of process children has failed", exc_info=error)
 
     def _write(self, fd: int) -> None:
         line = self._writers.get(fd)

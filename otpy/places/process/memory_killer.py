@@ -19,7 +19,7 @@ class MemoryKiller:
 
     def __init__(self) -> None:
         """Count from now on."""
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # the count is compared and replaced as one
         self._file = _find()
         self._count = _read(self._file)
 

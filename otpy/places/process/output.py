@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import sys
 import threading
 from collections import deque
 from contextlib import suppress
@@ -25,7 +26,7 @@ class Output:
 
     def __init__(self) -> None:
         """Start nothing yet."""
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards the start of the thread, which is made with the first pipe
         self._open: dict[int, Pipe] = {}
         self._ended: deque[Pipe] = deque()
         self._poll: select.epoll | None = None
@@ -81,6 +82,16 @@ class Output:
         self._wake()
         if self._thread is not None:
             self._thread.join(1.0)
+
+    def let_go(self) -> None:
+        """In a copy of the program, which has no such thread, and hears of no output."""
+        self._thread = None
+        self._is_closing = True
+        for fd in self._open:
+            os.close(fd)
+        self._open = {}
+        if self._poll is not None:
+            self._close_poll(self._poll)
 
     def _wake(self) -> None:
         if self._wake_fd >= 0:
@@ -144,4 +155,10 @@ class Pipe:
             self._write(self._rest)
 
     def _write(self, line: bytes) -> None:
-        log.info("%s: %s", self.path, visible(line.decode(errors="replace"), LINE))
+        text = visible(line.decode(errors="replace"), LINE)
+        if log.level == logging.NOTSET and not log.hasHandlers():
+            # No logging was set up, and then Python shows warnings alone: what was printed would vanish without a word.
+            with suppress(OSError, ValueError, AttributeError):
+                print(f"{self.path}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - who printed it meant this
+        else:
+            log.info("%s: %s", self.path, text)

@@ -5,8 +5,6 @@ What users send goes over the pipe from their own threads. The port itself has t
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Fail, Ignore
@@ -14,11 +12,13 @@ from otpy.core.reason import Exited, NoConnection, Reason
 from otpy.core.text import exception_line
 from otpy.errors import SpecError, UncarriableError
 from otpy.places.process.bounded import BoundedFarBox
-from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
+from otpy.places.process.child import Child
+from otpy.places.process.far import FarBox, stand_in
+from otpy.places.process.far_home import FarHome, HiddenToken
 from otpy.places.process.limits import limits_of
-from otpy.places.process.line import Say
+from otpy.places.process.origin import Origin
 from otpy.places.process.ports import ports_of
-from otpy.places.process.process import Child
+from otpy.places.process.say import Born, Say
 from otpy.places.process.view import View
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import PENDING, conclude, fail_start, started
@@ -44,20 +44,19 @@ class Port(Actor):
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Have a process started and `init` run in it; done when that says so."""
         ref = self.ref
-        surroundings = _surroundings(self.inside, args)
-        home = (_module(self.inside, args), surroundings)
+        origin = Origin.of(self.inside, args)
         box = ref.mailbox
         assert isinstance(box, FarBox)  # noqa: S101 - made before it
         assert box.options is not None  # noqa: S101 - made with them
         try:
-            child = ports_of(ref.system).start(home, ref, self._on_born, self._on_end, box.options)
+            child = ports_of(ref.system).start(origin, ref, self._on_born, self._on_end, box.options)
         except (OSError, RuntimeError) as error:
             return Fail(NoConnection(f"no process could be started: {exception_line(error)}"))
         ref.waiting = child  # from here on the death of this actor ends the process, whatever its reason
         if ref.reason is not None:  # set, then looked; a death sets its reason, then interrupts who waits
             child.interrupt()
         parent = None if ref.parent is None else ref.parent.path
-        child.line.say(Say.PREPARE, ref.path, parent, surroundings)
+        child.line.say(Say.PREPARE, ref.path, parent, list(origin.surroundings))
         ref.system.beyonds[ref] = child.view = View(child)
         terms = _terms(box.options) | {"redact": _carried(child, ref.system.redact)}
         child.line.say(Say.START, self.inside, list(args), kwargs, terms)
@@ -82,11 +81,11 @@ class Port(Actor):
     def _on_born(self, own: Ref[Any], kind: int, reason: Reason | None) -> None:
         """The outcome of `init`, in the port's turn; of one that failed when its process has ended."""
         match kind:
-            case 0:
+            case Born.STARTED:
                 started(own, None)
-            case 1:
+            case Born.IGNORED:
                 conclude(own, Ignore())
-            case 3:
+            case Born.DECLINED:
                 conclude(own, Fail(reason or Exited(0)))
             case _:
                 fail_start(own, reason or Exited(0))
@@ -112,21 +111,6 @@ def _carried(child: Child, redact: object) -> object:
     except UncarriableError:
         return True
     return redact
-
-
-def _module(cls: type[Actor], args: tuple[Any, ...]) -> str:
-    """The module with the code to run: that of the class, or of the function that it is given."""
-    of_function = getattr(args[0], "__module__", None) if cls.stops_by_signal and args else None
-    return str(of_function or cls.__module__)
-
-
-def _surroundings(cls: type[Actor], args: tuple[Any, ...]) -> tuple[object, ...]:
-    """Where the child finds the same code: the path, the arguments and, if need be, the main module."""
-    main: Any = sys.modules.get("__main__")
-    is_main = cls.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in args)
-    name = getattr(getattr(main, "__spec__", None), "name", None) if is_main else None
-    path = getattr(main, "__file__", None) if is_main and name is None else None
-    return list(sys.path), list(sys.argv), str(Path.cwd()), name, path
 
 
 def home_of(system: System, ref: Ref[Any]) -> Home:

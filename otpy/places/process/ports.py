@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoConnection, Reason
 from otpy.errors import SystemStoppedError
+from otpy.places.process.child import Child
 from otpy.places.process.circles import Circles
 from otpy.places.process.helm import Helm
-from otpy.places.process.line import Say
 from otpy.places.process.listener import Listener
 from otpy.places.process.memory_killer import MemoryKiller
 from otpy.places.process.output import Output
-from otpy.places.process.process import Child
 from otpy.places.process.pulse import Heartbeats
+from otpy.places.process.say import Say
 from otpy.places.process.spares import Spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.spec import Options
+    from otpy.places.process.origin import Origin
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
@@ -57,6 +58,7 @@ class Ports:
         self.circles = Circles(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
         self._system = system
+        # Guards `_children`, the spares and `_closing`. RLock: who ends all forgets each.
         self._lock = threading.RLock()
         self._children: dict[int, Child] = {}
         self._numbers = 0
@@ -105,7 +107,7 @@ class Ports:
 
     def start(
         self,
-        home: tuple[str, tuple[object, ...]],
+        origin: Origin,
         ref: Ref[Any],
         on_born: Callable[[Ref[Any], int, Reason | None], None],
         on_end: Callable[[Ref[Any], Reason], None],
@@ -121,25 +123,25 @@ class Ports:
         with self._lock:
             if self._closing:
                 raise SystemStoppedError("the system has stopped and starts no process")
-            child = self.spares.take(home[0]) or self._fork(home)
+            child = self.spares.take(origin.module) or self._fork(origin)
             child.bind(ref, on_born, on_end, options)  # with the lock held: it may end at any moment
-            self.add_spare(home)  # now: it is made while this one runs its `init`, and starts in a row overlap
+            self.add_spare(origin)  # now: it is made while this one runs its `init`, and starts in a row overlap
         return child
 
-    def add_spare(self, home: tuple[str, tuple[object, ...]]) -> None:
+    def add_spare(self, origin: Origin) -> None:
         """Have another process ready that has imported the module of one that was started; none when that fails."""
         with self._lock, suppress(OSError, RuntimeError):
-            child = None if self._closing else self.spares.add(home[0], lambda: self._fork(home))
+            child = None if self._closing else self.spares.add(origin.module, lambda: self._fork(origin))
             if child is not None:
-                child.line.say(Say.PRELOAD, *home)
+                child.line.say(Say.PRELOAD, origin.module, list(origin.surroundings))
 
-    def _fork(self, home: tuple[str, tuple[object, ...]]) -> Child:
+    def _fork(self, origin: Origin) -> Child:
         """Ask for a new process; it may be spoken to at once. Called with the lock held. Raises as `start`."""
         self.listener.start()
         self._memory_killer = self._memory_killer or MemoryKiller()
         self._system.threads.add(self)
         self._numbers += 1
-        child = Child(self._numbers, self, home)
+        child = Child(self._numbers, self, origin)
         try:
             child.output, far_output = self._output.add(child.path)
             try:
@@ -161,6 +163,21 @@ class Ports:
         """Who has sent a SIGKILL that was not sent from here, as far as that can be known."""
         return "" if self._memory_killer is None else self._memory_killer.blame()
 
+    def let_go(self) -> None:
+        """In a copy of the program, made by `os.fork`: the processes are those of the original.
+
+        The copy must not speak to them or end them, nor keep them alive when the original is gone, as it would with its
+        ends of their pipes. It takes no lock, for the thread that held one may not be in it.
+        """
+        self._lock = threading.RLock()
+        self._closing = True
+        for child in self._children.values():
+            child.let_go()
+        self._children = {}
+        self.helm.let_go()
+        self.listener.let_go()
+        self._output.let_go()
+
     # News of the helper; in the listener's thread.
 
     def _hear(self, word: bytes, number: int, value: int, pidfd: int | None) -> None:
@@ -173,7 +190,7 @@ class Ports:
         elif word == b"E":
             self._forget(child, value)
         else:
-            child.told = child.told or NoConnection(f"no process could be started: {os.strerror(value)}")
+            child.end_reason = child.end_reason or NoConnection(f"no process could be started: {os.strerror(value)}")
             self._forget(child, 0)
 
     def _forget(self, child: Child, status: int) -> None:
@@ -216,6 +233,15 @@ class Ports:
 
 _PORTS: weakref.WeakKeyDictionary[System, Ports] = weakref.WeakKeyDictionary()
 _GUARD = threading.Lock()
+
+
+def _in_copy() -> None:
+    for ports in list(_PORTS.values()):
+        ports.let_go()
+
+
+os.register_at_fork(after_in_child=_in_copy)
+"""Held while one is made: a system has one."""
 
 
 def ports_of(system: System) -> Ports:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from otpy.core.reason import NoConnection
 from otpy.events.processes import ProcessAnswers, ProcessSilent
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.mailbox import poke
 
 if TYPE_CHECKING:
     from otpy.events.event import Event
+    from otpy.places.process.child import Child
     from otpy.places.process.listener import Due, Listener
-    from otpy.places.process.process import Child
 
 __all__ = ["Heartbeats", "Pulse"]
 
@@ -43,7 +43,7 @@ STATES = {
 
 
 class Pulse:
-    """The signs of life of one child; all but `note` in the listener's thread."""
+    """The signs of life of one child; all but `complaint` in the listener's thread."""
 
     def __init__(self, child: Child, listener: Listener, limit: float | None) -> None:
         """Have heard it just now. It is killed after `limit` seconds of silence; None: never."""
@@ -71,10 +71,10 @@ class Pulse:
             self._is_reported = False
             self._report(ProcessAnswers(path=self._child.path, seconds=silence))
 
-    def note(self) -> str | None:
+    def complaint(self) -> str | None:
         """What there is to say against it, in any thread."""
         silence = self._silence()
-        return f"silent for {silence:.0f} s: {_told(self._child.pid)}" if silence >= 1.0 else None
+        return f"silent for {silence:.0f} s: {_state(self._child.pid)}" if silence >= 1.0 else None
 
     def _silence(self) -> float:
         asked_at = self._asked_at
@@ -98,10 +98,10 @@ class Pulse:
             return
         if silence >= SILENT and not self._is_reported:
             self._is_reported = True
-            self._report(ProcessSilent(path=child.path, seconds=silence, pid=child.pid or 0, state=_told(child.pid)))
+            self._report(ProcessSilent(path=child.path, seconds=silence, pid=child.pid or 0, state=_state(child.pid)))
         if limit is not None and silence >= limit:
             child.end_as(
-                NoConnection(f"it was killed, for it gave no sign of life for {silence:.3g} s: {_told(child.pid)}")
+                NoConnection(f"it was killed, for it gave no sign of life for {silence:.3g} s: {_state(child.pid)}")
             )
         elif limit is not None:
             self._look_at(min(limit, SILENT) if silence < min(limit, SILENT) else limit)
@@ -143,7 +143,7 @@ class Heartbeats:
         self._listener.later(period, partial(self._ask, period))
 
 
-def _told(pid: int | None) -> str:
+def _state(pid: int | None) -> str:
     """What its state says of a process that does not answer."""
     with suppress(OSError, IndexError):
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - a line of /proc

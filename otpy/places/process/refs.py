@@ -13,8 +13,9 @@ from weakref import WeakValueDictionary
 
 from otpy.core.reason import NoProc, Reason
 from otpy.places.process.bonds import InnerSystem
-from otpy.places.process.far import FarBox, FarHome, HiddenToken, stand_in
-from otpy.places.process.line import Say
+from otpy.places.process.far import FarBox, stand_in
+from otpy.places.process.far_home import HiddenToken, NoHome
+from otpy.places.process.say import Say
 from otpy.runtime.actor import Actor
 from otpy.runtime.death import finish
 from otpy.runtime.links import Monitor, watch
@@ -28,7 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FarRef", "Refs", "lose"]
 
-CHILD, MINE, YOURS, NAMED = range(4)
+
+class Known:
+    """The first item of a ref on the pipe."""
+
+    CHILD = 0
+    MINE = 1
+    YOURS = 2
+    NAMED = 3
 
 
 class FarRef(Ref[Any]):
@@ -44,7 +52,7 @@ class FarRef(Ref[Any]):
         self.line = line
         with system.lock:
             self.number = system.last_number = system.last_number + 1
-        self.home = FarHome(system)
+        self.home = NoHome(system)
         box = FarBox(self, cls, wire)
         self.mailbox = box
         if line is not None:
@@ -80,11 +88,11 @@ class FarRef(Ref[Any]):
         return True
 
     def kill(self) -> bool:
-        """As `Ref.kill`."""
-        box = self.mailbox
-        if self.reason is None and isinstance(box, FarBox):
-            box.say_kill()
-        return self.reason is None
+        """As `Ref.kill`, as far as is known here; its end may be known before this returns."""
+        was_alive = self.reason is None
+        if was_alive and isinstance(self.mailbox, FarBox):
+            self.mailbox.say_kill()
+        return was_alive
 
     def __repr__(self) -> str:
         return f"<Ref {self._path} #{self.wire}>"
@@ -137,11 +145,11 @@ class Refs:
     def known(self, value: object) -> list[Any] | None:
         """A ref as the other side knows it, or is to know it from now on; None for what is no ref."""
         if value is self.root:
-            return [CHILD]
+            return [Known.CHILD]
         if isinstance(value, FarRef) and value.line is self.line:
-            return [YOURS, value.wire, value.path]
+            return [Known.YOURS, value.wire, value.path]
         if isinstance(value, NamedRef):
-            return [NAMED, value.name]
+            return [Known.NAMED, value.name]
         if not isinstance(value, Ref):
             return None
         if value.reason is not None:
@@ -150,7 +158,7 @@ class Refs:
             self.own[value.number] = value
             monitor = self._watches[value.number] = _Gone(value, self)
             watch(monitor)
-        return [MINE, value.number, value.path, *_where(value), value.reason]
+        return [Known.MINE, value.number, value.path, *_where(value), value.reason]
 
     def ref_of(self, known: list[Any]) -> Ref[Any] | NamedRef[Any]:
         """The ref behind that.
@@ -159,13 +167,13 @@ class Refs:
             LookupError, TypeError, ValueError: it is none.
         """
         match known:
-            case [0] if self.root is not None:
+            case [Known.CHILD] if self.root is not None:
                 return self.root
-            case [1, int(number), str(path), str(module), str(name), None | Reason() as reason]:
+            case [Known.MINE, int(number), str(path), str(module), str(name), None | Reason() as reason]:
                 return self._far_ref(number, path, module, name, reason)
-            case [2, int(number), str(path)]:  # it may have ended before the other side knew
+            case [Known.YOURS, int(number), str(path)]:  # it may have ended before the other side knew
                 return self.own_ref(number, path)
-            case [3, str(name)]:
+            case [Known.NAMED, str(name)]:
                 return NamedRef(self._system, name)
         raise ValueError(known)
 
@@ -190,8 +198,9 @@ class Refs:
 
     def lose_all(self, reason: Reason) -> None:
         """The other side is gone."""
-        while self._watches:
-            self._watches.popitem()[1].cancel()
+        for number in list(self._watches.copy()):  # those that end just now take themselves out, in their own threads
+            if (watched := self._watches.pop(number, None)) is not None:
+                watched.cancel()
         while self.far:
             lose(self.far.popitem()[1], reason)
 

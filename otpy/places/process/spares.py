@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
 
 __all__ = ["Spares"]
 
@@ -35,7 +35,7 @@ class Spares:
 
     def drop(self, child: Child) -> None:
         """It has ended."""
-        module = child.home[0]
+        module = child.origin.module
         if self.by_module.get(module) is child:
             del self.by_module[module]
 

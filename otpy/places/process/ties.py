@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import NoProc
 from otpy.errors import NameTakenError
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
-from otpy.places.process.line import Say
+from otpy.places.process.say import Say
 from otpy.runtime.death import exit_signal
 from otpy.runtime.links import add_link, drop_link
 from otpy.runtime.mailbox import poke
 
 if TYPE_CHECKING:
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
     from otpy.runtime.ref import Ref
 
 __all__ = ["forget_names", "hear_tie"]
@@ -76,7 +76,7 @@ def _await_name(child: Child, name: str, *, is_awaited: bool) -> None:
 
 def forget_names(child: Child) -> None:
     """It has ended, and waits for nothing."""
-    for name, wait in list(child.awaited.items()):
+    for name, wait in child.awaited.copy().items():
         child.awaited.pop(name, None)
         child.ref.system.forget_wait(name, wait)
 

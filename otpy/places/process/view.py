@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
 from otpy.errors import ActorBusyError, BlockingError, CallExitError, ChildStateError, OtpyError
-from otpy.places.process.limits import told, usage
-from otpy.places.process.line import Say
+from otpy.places.process.limits import limit_texts, usage
 from otpy.places.process.plain import read
+from otpy.places.process.say import Say
 from otpy.runtime.beyond import LOOK_TIME
 from otpy.runtime.mailbox import bury
 from otpy.runtime.seat import here
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.core.reason import Reason
-    from otpy.places.process.process import Child
+    from otpy.places.process.child import Child
+    from otpy.places.process.line import Line
     from otpy.runtime.ref import Ref
 
 __all__ = ["View"]
@@ -92,7 +93,7 @@ class View:
     def facts(self, problem: str | None = None) -> ProcessRecord:
         """What the kernel knows of the process, whether it answers or not."""
         memory, cpu = usage(self._child.pid)
-        limits = told(getattr(self._ref.mailbox, "options", None))
+        limits = limit_texts(getattr(self._ref.mailbox, "options", None))
         return ProcessRecord(pid=self._child.pid or 0, memory_bytes=memory, cpu=cpu, limits=limits, problem=problem)
 
     def _sight(self, look: Look, path: str, seconds: float) -> Sight:
@@ -124,7 +125,8 @@ class View:
     def _ask(self, what: str, *args: object) -> Look:
         line = self._child.line
         look = Look(self._ref)
-        number = line.expect(look)
+        number = look.number = line.expect(look)
+        look.line = line
         line.say(Say.LOOK, number, what, list(args))
         if self._ref.reason is not None:  # listed, then looked; a death sets its reason, then tells those listed
             bury(self._ref)
@@ -167,6 +169,8 @@ class Look:
         self.claim = [True]
         self.target = target
         self.message = ("look",)
+        self.number = -1
+        self.line: Line | None = None
         self._done = threading.Event()
         self._value: object = LATE
         self._error: BaseException | None = None
@@ -181,6 +185,8 @@ class Look:
             seconds = 0.0
         self._done.wait(seconds)
         self.claim.clear()
+        if self.line is not None:  # who looked and went away is no message that the child leaves behind
+            self.line.waiting.pop(self.number, None)
         if self._error is not None:
             raise self._error
         return self._value

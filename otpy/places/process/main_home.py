@@ -3,7 +3,7 @@
 So a call costs one change of threads less. While a turn takes long, or waits for an answer, another thread reads: the
 child hears exit signals and answers whatever its actor does.
 
-What guards what: `reading` is held by who reads the pipe. The second thread sleeps only while the main thread holds it,
+What guards what: `_reading` is held by who reads the pipe. The second thread sleeps only while the main one holds it,
 and is woken by the next turn; it takes it over after `LONG` seconds, and gives it back when it has woken the main one.
 """
 
@@ -16,13 +16,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.places.thread import ThreadHome
-from otpy.runtime import seat as seats
-from otpy.runtime.pool import BATCH
-from otpy.runtime.turn import after_turn, turn
 
 if TYPE_CHECKING:
-    from otpy.places.process.child import Inside
+    from otpy.places.process.inside import Inside
     from otpy.runtime.ref import Ref
+    from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
 __all__ = ["MainHome"]
@@ -42,7 +40,7 @@ class MainHome(ThreadHome):
         self._inside = inside
         self._reading = threading.Lock()
         self._main = threading.get_ident()
-        self._asleep = threading.Event()  # set: the second thread has work to do
+        self._is_needed = threading.Event()  # cleared: the second thread sleeps
         self._has_asked = threading.Event()
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._poll = select.poll()
@@ -67,37 +65,17 @@ class MainHome(ThreadHome):
         """Run the actor's turns, in the main thread, until it has ended."""
         threading.Thread(target=self._stand_by, name="otpy-pipe", daemon=True).start()
         self._parking.acquire()
-        seats.sit(self.seat)
-        seat = self.seat
-        while True:
-            try:
-                ref = self.queue.popleft()
-            except IndexError:
-                if self._closed:
-                    break
-                self._rest()
-                continue
-            seat.turns += 1
-            seat.since, seat.seen_in = self._system.clock.now(), None
-            seat.ref = ref
-            if not self._asleep.is_set():
-                self._asleep.set()
-            context = ref.context or ref.new_context()
-            context.run(turn, ref, BATCH, seat)
-            seat.wake_late()
-            after_turn(ref)
-            seat.ref = None
-        self._end()
+        self._run()
 
-    def _rest(self) -> None:
-        self.seat.waiting = True
-        self.free.append(True)
-        if self.queue or self._closed:
-            self.engage()
-        else:
-            self._system.pool.notice_idle()
+    def _give_turn(self, ref: Ref[Any], seat: Seat) -> None:
+        if not self._is_needed.is_set():
+            self._is_needed.set()
+        super()._give_turn(ref, seat)
+
+    def _park(self) -> None:
+        """Read the pipe until woken; or merely wait, while the second thread reads it."""
         if not self._reading.acquire(blocking=False):
-            self._parking.acquire()
+            super()._park()
             return
         try:
             while not self._parking.acquire(blocking=False):
@@ -117,13 +95,13 @@ class MainHome(ThreadHome):
         """The actor is about to wait for an answer: somebody has to read it."""
         if threading.get_ident() == self._main:
             self._has_asked.set()
-            self._asleep.set()
+            self._is_needed.set()
 
     def _stand_by(self) -> None:
         """The second thread: read while the main one cannot."""
         quiet = 0
         while True:
-            self._asleep.wait()
+            self._is_needed.wait()
             before = self.seat.turns
             self._has_asked.wait(LONG)
             has_asked = self._has_asked.is_set()
@@ -150,6 +128,6 @@ class MainHome(ThreadHome):
 
     def _doze(self, before: int) -> None:
         """Sleep until the next turn."""
-        self._asleep.clear()
+        self._is_needed.clear()
         if before != self.seat.turns or not self._reading.locked():  # cleared, then looked; a turn counts, then sets
-            self._asleep.set()
+            self._is_needed.set()

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    import asyncio
 
-    from otpy.places.process.child import Inside
-    from otpy.runtime.home import Home, RunQueue
+    from otpy.places.process.inside import Inside
+    from otpy.runtime.home import Home
     from otpy.runtime.ref import Ref
 
 __all__ = ["LoopMain"]
@@ -25,49 +25,16 @@ class LoopMain:
 
     def __init__(self, root: Ref[Any], inside: Inside) -> None:
         """Stand before the loop that the actor was given."""
-        self._loop: Any = root.home  # Any: a LoopHome, which this one looks like
+        loop: Any = root.home  # Any: a LoopHome; all of it that a turn may meet is that one's
+        self.place, self.queue, self.free = loop.place, loop.queue, loop.free
+        self.settle, self.obey = loop.settle, loop.obey
+        self.engage, self.close = loop.engage, loop.close
+        self.event_loop: asyncio.AbstractEventLoop = loop.loop
         self._inside = inside
         self._has_left = False
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         home: Home = self
         root.home = home
-
-    @property
-    def place(self) -> str:
-        """As seen inside."""
-        return str(self._loop.place)
-
-    @property
-    def queue(self) -> RunQueue:
-        """The loop's."""
-        queue: RunQueue = self._loop.queue
-        return queue
-
-    @property
-    def free(self) -> list[Any]:
-        """The loop's."""
-        free: list[Any] = self._loop.free
-        return free
-
-    @property
-    def settle(self) -> Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None:
-        """As on the loop."""
-        settle: Callable[[Ref[Any], object, Any], Coroutine[Any, Any, None]] | None = self._loop.settle
-        return settle
-
-    @property
-    def obey(self) -> Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None:
-        """As on the loop."""
-        obey: Callable[[Ref[Any]], Coroutine[Any, Any, None]] | None = self._loop.obey
-        return obey
-
-    def engage(self) -> bool:
-        """Have the loop begin a turn."""
-        return bool(self._loop.engage())
-
-    def close(self) -> None:
-        """Close the loop."""
-        self._loop.close()
 
     def release(self) -> None:
         """The actor has left for good."""
