@@ -123,7 +123,8 @@ def _module(cls: type[Actor], args: tuple[Any, ...]) -> str:
 def _surroundings(cls: type[Actor], args: tuple[Any, ...]) -> tuple[object, ...]:
     """Where the child finds the same code: the path, the arguments and, if need be, the main module."""
     main: Any = sys.modules.get("__main__")
-    is_main = cls.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in args)
+    given = [*args, *(value for arg in args if isinstance(arg, dict) for value in arg.values())]
+    is_main = cls.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in given)
     name = getattr(getattr(main, "__spec__", None), "name", None) if is_main else None
     path = getattr(main, "__file__", None) if is_main and name is None else None
     return list(sys.path), list(sys.argv), str(Path.cwd()), name, path
