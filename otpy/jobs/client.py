@@ -155,7 +155,7 @@ class Client:
         return self._run(lambda tx: tx.queues())
 
     def wants(self, limit: int = 1_000) -> list[Want]:
-        """What at most so many ready jobs want of an agent: those that nobody has the labels or the code for stay `ready`."""
+        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
         return self._run(lambda tx: tx.wants(limit))
 
     # Mending.
