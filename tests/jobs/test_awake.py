@@ -11,7 +11,7 @@ from otpy.jobs.awake import Awake
     ("seconds", "wall", "is_well"),
     [
         (4.0, 4.0, True),
-        (4.0, 5.9, True),
+        (3.0, 4.9, True),
         (6.0, 6.0, False),  # stopped, or without its store
         (0.1, 3_600.0, False),  # suspended, or the clock was set
         (4.0, -3_600.0, False),  # set back
