@@ -37,11 +37,11 @@ def throughput() -> list[Experiment]:
         better="less",
     )
     sizes: dict[str, int | float] = {"jobs": 10_000}
-    few: dict[str, int | float] = {"jobs": 2_000}
+    few: dict[str, int | float] = {"jobs": 1_000}
     return [
-        Experiment(name="enqueue_1", rows=(one,), sides=(*QUEUES, FLOOR), rounds=(5, 2)),
-        Experiment(name="enqueue_16", rows=(many,), sides=(*QUEUES, FLOOR), rounds=(5, 2), full={"producers": 16}),
-        Experiment(name="work", rows=(work,), sides=QUEUES, rounds=(5, 2), full=sizes, quick=few),
+        Experiment(name="enqueue_1", rows=(one,), sides=(*QUEUES, FLOOR), rounds=(5, 1)),
+        Experiment(name="enqueue_16", rows=(many,), sides=(*QUEUES, FLOOR), rounds=(5, 1), full={"producers": 16}),
+        Experiment(name="work", rows=(work,), sides=QUEUES, rounds=(5, 1), full=sizes, quick=few),
         Experiment(name="overhead", rows=(overhead,), sides=(OTPY, FLOOR), rounds=(3, 1), full=sizes, quick=few),
     ]
 
@@ -58,7 +58,7 @@ def waits() -> list[Experiment]:
     down = Row(
         name="rescue_down_ms",
         unit="ms",
-        what="an agent crashes, and its job runs on another, median",
+        what="an agent crashes, and its job runs on another, median; ten a round, for more are restarted with pauses",
         better="less",
         aims=(Aim(factor=10),),
     )
@@ -80,9 +80,7 @@ def waits() -> list[Experiment]:
         Experiment(
             name="latency", rows=(latency,), sides=(OTPY,), rounds=(3, 1), full={"jobs": 200}, quick={"jobs": 50}
         ),
-        Experiment(
-            name="rescue_down", rows=(down,), sides=(OTPY,), rounds=(3, 1), full={"jobs": 100}, quick={"jobs": 20}
-        ),
+        Experiment(name="rescue_down", rows=(down,), sides=(OTPY,), rounds=(5, 1), full={"jobs": 10}),
         Experiment(
             name="failover",
             rows=(rescue, failover),
@@ -124,9 +122,9 @@ def breakers() -> list[Experiment]:
         aims=(Aim(factor=5, against=PYBREAKER),),
     )
     return [
-        Experiment(name="breaker_1", rows=(one,), sides=(OTPY, PYBREAKER), rounds=(5, 2)),
+        Experiment(name="breaker_1", rows=(one,), sides=(OTPY, PYBREAKER), rounds=(5, 1)),
         Experiment(
-            name="breaker_16", rows=(many,), sides=(OTPY, PYBREAKER), rounds=(5, 2), full={"threads": 16, "calls": 100}
+            name="breaker_16", rows=(many,), sides=(OTPY, PYBREAKER), rounds=(5, 1), full={"threads": 16, "calls": 100}
         ),
     ]
 

@@ -98,7 +98,9 @@ def _queue(queue: Mapping[str, Any], columns: Sequence[str]) -> Line:
     cells = {one: f"{numbers.get(one, 0):,}".replace(",", " ") for one in columns}
     oldest, paused = _seconds(queue.get("oldest")), _seconds(queue.get("paused"))
     cells["oldest"] = "" if oldest is None else duration(oldest)
-    cells["note"] = "" if paused is None else f"paused {duration(paused)}"
+    lost = queue.get("unroutable")
+    notes = [] if paused is None else [f"paused {duration(paused)}"]
+    cells["note"] = "  ".join([*notes, f"no agent can take {counted(lost, 'job')}"] if isinstance(lost, int) else notes)
     styles = {"note": "yellow"} | ({"dead": "red"} if numbers.get("dead") else {})
     return Line(_text(queue.get("name"), 60) or "?", cells, styles=styles)
 

@@ -26,7 +26,7 @@ from otpy.jobs.errors import (
 )
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import JobSpec, Kind, job
-from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed
+from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed, Want
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
 
@@ -63,6 +63,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreVersionError",
+    "Want",
     "cron",
     "current",
     "engine",

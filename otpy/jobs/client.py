@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from otpy.jobs.kind import JobSpec
-    from otpy.jobs.model import Inserted, QueueLook, State
+    from otpy.jobs.model import Inserted, QueueLook, State, Want
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System
@@ -153,6 +153,10 @@ class Client:
     def queues(self) -> list[QueueLook]:
         """How each queue is, by name: jobs in each state, and since when the oldest waits."""
         return self._run(lambda tx: tx.queues())
+
+    def wants(self, limit: int = 1_000) -> list[Want]:
+        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
+        return self._run(lambda tx: tx.wants(limit))
 
     # Mending.
 

@@ -59,15 +59,15 @@ class Round:
 class Upkeep:
     """What has been left behind, in the writer's thread."""
 
-    def __init__(self, fence: Fence, keep_ms: int) -> None:
-        """Of this leader; what ended so long ago is forgotten."""
-        self.fence, self.keep_ms = fence, keep_ms
+    def __init__(self, fence: Fence, keep_ms: int, lease_ms: int) -> None:
+        """Of this leader; what ended so long ago is forgotten, and no lease lasts longer than one."""
+        self.fence, self.keep_ms, self.lease_ms = fence, keep_ms, lease_ms
         self.rescued: list[Job] = []
         self.is_full = False
 
     def __call__(self, tx: Transaction) -> None:
         """Do it; each row that is taken back is one whose lease is over, so that two who do it do no harm."""
-        self.rescued = tx.rescue(0, LIMIT, self.fence) or []
+        self.rescued = tx.rescue(0, LIMIT, self.fence, self.lease_ms) or []
         tx.age(AGE_MS, LIMIT, self.fence)
         pruned = tx.prune(tx.now - self.keep_ms, LIMIT)
         self.is_full = max(pruned, len(self.rescued)) >= LIMIT
@@ -133,7 +133,7 @@ class Janitor(GenServer):
     @cast
     def renewed(self) -> None:
         """All that is done here is known to be so: now what nobody does any more is taken back."""
-        done, own = Upkeep(self.fence, round(self.setup.keep * 1_000)), self.ref
+        done, own = Upkeep(self.fence, round(self.setup.keep * 1_000), round(self.setup.lease * 1_000)), self.ref
         self.writer.cast(Writer.submit, done, lambda error: None if error else own.cast(Janitor.kept, done))
 
     @cast

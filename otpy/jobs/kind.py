@@ -134,7 +134,7 @@ class Kind(Generic[P, R]):
         module, name = self.function.__module__, self.function.__qualname__
         found = _found(module, name)
         if found is self:
-            return _found, (module, name)
+            return _loaded, (module, name)
         if found is self.function:
             return _made, (self.function, self._options)
         text = (
@@ -194,6 +194,15 @@ def _found(module: str, name: str) -> Any:  # Any: whatever is there, or None
         return attrgetter(name)(import_module(module))
     except (ImportError, AttributeError):
         return None
+
+
+def _loaded(module: str, name: str) -> Kind[..., Any]:
+    """A kind in another process. Raises UnpicklingError."""
+    found = _found(module, name)
+    if not isinstance(found, Kind):
+        text = f"the kind {module}.{name} is not there in the process that is to run it"
+        raise pickle.UnpicklingError(text)
+    return found
 
 
 def _made(function: Any, options: Any) -> Kind[..., Any]:  # Any: they were checked when it was made first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.masking import hide
 from otpy.core.text import safe_repr, visible
 from otpy.jobs.errors import ArgumentsError
 
@@ -46,7 +47,7 @@ def job_line(job: Job, now: int) -> dict[str, object]:
         "crashes": job.crashes,
         "priority": job.priority,
         "owner": job.owner,
-        "reason": visible(job.reason, ERROR_LIMIT),
+        "reason": visible(str(hide("", job.reason)), ERROR_LIMIT),
         "replay_of": job.replay_of,
         **{name: _seconds(getattr(job, name), now) for name in TIMES},
     }

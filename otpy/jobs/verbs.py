@@ -5,6 +5,7 @@ Each runs on a thread of its own and waits for the store's writer for a few seco
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
+    from otpy.jobs.model import Want
     from otpy.jobs.setup import Crew, Setup
     from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System
@@ -107,6 +109,8 @@ def overview(system: Inspected, params: Params) -> object:
     looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
     for name in paused.keys() - looks.keys():
         looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
+    for queue, number in _unroutable(desk).items():
+        looks.setdefault(queue, {"name": queue, "numbers": {}, "oldest": None, "paused": None})["unroutable"] = number
     return {
         "engine": desk.name,
         "is_leading": desk.is_leading,
@@ -205,6 +209,22 @@ def scale(system: Inspected, params: Params) -> object:
     spare = integer_of(params, "spare", 0) if "spare" in params else None
     desk.foreman(name).within(SECONDS).call(Foreman.resize, integer_of(params, "size", 0), spare)
     return _crews(desk)
+
+
+def _unroutable(desk: Desk) -> Counter[str]:
+    """Ready jobs that no crew of this program can take, by queue: for want of a label, or of the code."""
+    found: Counter[str] = Counter()
+    if desk.is_leading:
+        for want in desk.client.wants(MOST):
+            if not any(_takes(crew, want) for crew in desk.crews()):
+                found[want.queue] += want.number
+    return found
+
+
+def _takes(crew: Crew, want: Want) -> bool:
+    needs = set(filter(None, want.needs.split(",")))
+    is_its_queue = crew.queues is None or want.queue in crew.queues
+    return is_its_queue and want.kind in crew.kinds and needs <= crew.labels
 
 
 def _crews(desk: Desk) -> list[dict[str, object]]:

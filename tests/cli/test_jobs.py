@@ -192,6 +192,25 @@ def test_a_program_without_an_engine_says_so(directory: Path, otpy: Callable[...
     assert (seen.exit_code, seen.output) == (70, "Error: no engine for jobs runs in empty\n")
 
 
+@jobs.job(queue="pictures", needs={"gpu"})
+def paint() -> None: ...
+
+
+def test_jobs_that_no_agent_can_take_are_told(
+    tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
+) -> None:
+    class Studio(library.Supervisor):
+        def children(self) -> list[library.ChildSpec]:
+            return [jobs.engine(tmp_path / "jobs.db", [paint, hold])]
+
+    with library.run(Studio, name="studio", control_directory=directory) as system:
+        jobs.of(system).enqueue_all([paint.new(), paint.new()])
+        system.wait_idle(timeout=20.0)
+        seen = otpy("jobs", "studio")
+        assert json.loads(otpy("jobs", "studio", "--json").output)["queues"][0]["unroutable"] == 2
+    assert "no agent can take 2 jobs" in seen.output
+
+
 def test_several_engines_are_told_apart(
     tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
 ) -> None:

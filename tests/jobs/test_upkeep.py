@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy import jobs
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.cron import cron
@@ -237,6 +238,27 @@ def test_what_has_ended_is_taken_back_by_nobody(held: tuple[Pair, Gate, list[int
     pair.clock.advance(LEASE * 3)
     assert tokens == [1]
     assert state(pair.client(0), 1) == "done"
+
+
+@pytest.mark.report("J17", "rq/rq#2061")
+def test_what_is_given_to_an_agent_that_has_not_begun_is_not_taken_back(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path
+) -> None:
+    crew = jobs.Crew(name="pool", size=1, spare=0)
+    kind: Any = job(timeout=None)(nothing)
+    timed.start(engine(tmp_path / "jobs.db", [kind], lease=LEASE, crews=[crew]))
+    timed.wait_idle()
+    (agent,) = [one.path for one in timed.records(limit=100) if one.path.endswith("/pool/1")]
+    timed.suspend(agent)
+    client = of(timed)
+    made = client.enqueue(kind.new())
+    clock.advance(LEASE * 3)
+    assert state(client, made.id) == "running"
+    timed.resume(agent)
+    timed.wait_idle()
+    found = client.get(made.id)
+    assert found is not None
+    assert (found.state, found.token, found.crashes) == ("done", 1, 0)
 
 
 def test_jobs_that_ended_long_ago_are_forgotten(timed: otpy.System, clock: VirtualClock, tmp_path: Path) -> None:

@@ -135,3 +135,10 @@ def visit(pipe: str) -> None:
     say(pipe, str(os.getpid()))
     if current().attempt == 1:
         time.sleep(600)
+
+
+@job(killable=True, timeout=60.0)
+async def wait_long(pipe: str) -> None:
+    """Await something that never comes."""
+    say(pipe, str(os.getpid()))
+    await asyncio.sleep(600)

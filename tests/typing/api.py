@@ -393,6 +393,7 @@ async def use_jobs(system: otpy.System) -> None:
     jobs.enqueue_in(connection, send_mail)  # type: ignore[arg-type]
     engine.retry("1")  # type: ignore[arg-type]
     assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
+    assert_type(engine.wants(), list[jobs.Want])
     engine.pause("mail")
     assert_type(engine.paused(), dict[str, int])
     engine.resume("mail")

@@ -17,6 +17,7 @@ from otpy.jobs.args import decode
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from types import FrameType
 
     from otpy.jobs.agents.attempt import Report
@@ -42,6 +43,7 @@ class _Doing(GenServer):
         self.crew, self.kinds = crew, kinds
         self.doing: tuple[int, int, Flag] | None = None
         self.at = ""
+        self.task: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
         self.ear: Ref[Ear] | None = None
         if is_apart:
             signal.signal(signal.SIGTERM, self._heed)
@@ -88,12 +90,22 @@ class Agent(_Doing):
         try:
             args, kwargs = decode(job.args)
             result = kind.function(*args, **kwargs)
-            report = report_of(kind, asyncio.run(result) if kind.is_async else result)
+            report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
             report = report_of_failure(kind, error)
         finally:
             CURRENT.reset(token)
         self.tell(job, report)
+
+    async def awaited(self, coroutine: Coroutine[Any, Any, object]) -> object:
+        """What it returns; meanwhile the ear knows what to cancel."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - `asyncio.run` has made one
+        self.task = (asyncio.get_running_loop(), task)
+        try:
+            return await coroutine
+        finally:
+            self.task = None
 
 
 class AsyncAgent(_Doing):

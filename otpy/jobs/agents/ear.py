@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
@@ -28,4 +29,8 @@ class Ear(GenServer):
         doing = self.agent.doing
         if doing is not None and (doing[0], doing[1]) == (id, token):
             doing[2].is_up = True
+            task = self.agent.task
+            if task is not None:
+                with suppress(RuntimeError):  # its loop has just been closed: it has ended
+                    task[0].call_soon_threadsafe(task[1].cancel)
             os.kill(os.getpid(), signal.SIGTERM)

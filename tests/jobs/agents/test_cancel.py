@@ -112,7 +112,7 @@ def test_one_that_does_not_listen_is_killed_after_the_grace_and_never_runs_again
     gate.reached()
     client.cancel(made.id)
     clock.advance(4.0)
-    assert [info.job for info in _busy(timed)] == [made.id]
+    assert _busy(timed) == [made.id]
     clock.advance(1.5)
     assert _busy(timed) == []
     assert seen(client, made.id).state == "running"  # its code is
@@ -141,16 +141,11 @@ def test_the_word_of_another_program_arrives_with_the_beat(
     other.close()
     clock.advance(2.0)
     gate.open()
-    assert ends.wait(1) == [(made.id, "cancelled")] or told == [True]
+    ends.wait(1)
     assert (told, seen(client, made.id).state, seen(client, made.id).reason) == ([True], "cancelled", "from elsewhere")
 
 
-class _Busy:
-    def __init__(self, job: int) -> None:
-        self.job = job
-
-
-def _busy(system: otpy.System) -> list[_Busy]:
+def _busy(system: otpy.System) -> list[int]:
     """Which jobs the scheduler knows agents for."""
     books = system.whereis("jobs/scheduler").actor.books  # type: ignore[union-attr]  # it runs, and is at rest
-    return [_Busy(worker.job.id) for worker in books._workers.values() if worker.job is not None]
+    return [worker.job.id for worker in books._workers.values() if worker.job is not None]

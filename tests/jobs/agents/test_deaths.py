@@ -217,6 +217,25 @@ def test_what_a_zombie_has_in_hand_is_left_to_its_lease_by_a_clean_stop(
     gate.open()
 
 
+def test_nothing_is_begun_once_the_engine_stops(system: otpy.System, ends: Ends, tmp_path: Path) -> None:
+    """As in taskiq-python/taskiq#380, where what fetches jobs went on."""
+    gate, runs = Gate(), []
+
+    def work(number: int) -> None:
+        runs.append(number)
+        gate.wait()
+
+    kind = job(work)
+    client = started(system, tmp_path, kind, crews=[crew("pool", size=1, spare=1)])
+    client.enqueue_all([kind.new(number) for number in range(5)])
+    gate.reached()
+    end = _stopping(system)
+    system.wait_idle()
+    gate.open()
+    end.wait(20.0)
+    assert (runs, ends.so_far()) == ([0], [(1, "done")])
+
+
 def _stopping(system: otpy.System) -> OutsideMonitor:
     """Have the engine end, and nothing else of the system."""
     engine = system.whereis("jobs/writer").parent  # type: ignore[union-attr]  # it runs

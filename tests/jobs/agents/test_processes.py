@@ -85,6 +85,18 @@ def test_a_cancelled_job_in_a_process_may_wind_up(system: otpy.System, ends: End
     assert result(ended(client, ends, errands.where.new())) == pid  # the agent lives on
 
 
+def test_a_coroutine_in_a_process_is_cancelled_where_it_awaits(
+    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str
+) -> None:
+    client = started(system, tmp_path, errands.wait_long, errands.where, crews=[crew("process", spare=0)])
+    made = client.enqueue(errands.wait_long.new(pipe))
+    pid = read(pipe)
+    client.cancel(made.id)
+    ends.wait(1)
+    assert seen(client, made.id).state == "cancelled"
+    assert result(ended(client, ends, errands.where.new())) == pid  # the agent lives on
+
+
 def test_one_that_hears_of_nothing_is_killed_after_the_grace(
     system: otpy.System, ends: Ends, tmp_path: Path, pipe: str
 ) -> None:

@@ -99,10 +99,12 @@ def _limits(notes: list[Any]) -> Iterator[str]:
 def _schedules(rows: dict[int, Any], notes: list[Any], cron_at: int) -> Iterator[str]:
     fired = Counter(note["more"] for note in notes if note["what"] == "fire")
     made = Counter(row["schedule"] for row in rows.values() if row["schedule"])
+    planned = min(int(note["more"]) for note in notes if note["what"] == "plan")
+    due = [cron_at] if planned < cron_at else []  # a machine that is slow to start leaves the time out
     for name in ("x", "y"):
         times = sorted(int(one.split()[1]) for one in fired if one.startswith(name))
-        if made[name] != len(times) or times[:1] != [cron_at]:
-            yield f"I7: the schedule {name} was fired at {times}, {made[name]} jobs; due {cron_at}"
+        if made[name] != len(times) or times[:1] != due:
+            yield f"I7: the schedule {name} was fired at {times}, {made[name]} jobs; due {due}"
     yield from (f"I7: {one} was fired {count} times" for one, count in fired.items() if count > 1)
 
 
