@@ -84,6 +84,9 @@ class Settings:
     def prepare(self, spec: ChildSpec) -> tuple[Application, ControlServer]:
         """A system in which nothing runs, and its control socket, which is closed."""
         wanted = self.name or snake(spec.id)
+        origin = sys.modules.get("otpy.places.process.origin")  # there where a process child has started, or is one
+        if origin is not None:
+            origin.refuse_to_start_again(spec.id)
         claim = self._claim(wanted) if self.control != "off" else None
         options: dict[str, Any] = {
             one: getattr(self, one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from asyncio.tasks import _enter_task, _leave_task  # public: docs.python.org/3/library/asyncio-extending.html
 from collections import deque
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from otpy.runtime.system import System
 
 __all__ = ["LoopHome"]
+
+log = logging.getLogger("otpy")
 
 SPARE_WORKERS = 256
 """Tasks kept for the next time many handlers are suspended at once."""
@@ -74,6 +77,7 @@ class LoopHome:
         self._depth = 0  # how many workers lend each other one task's step just now
         self._posts: list[None] = []  # what other threads have told the loop, and it has not heard yet
         self._has_thread = False
+        self._is_closing = False
         self._lock = threading.RLock()  # guards the start and the end; RLock: a `__del__` may send
         system.threads.add(self)
 
@@ -151,6 +155,7 @@ class LoopHome:
 
     def close(self) -> None:
         """Cancel what still runs, and let the thread end."""
+        self._is_closing = True
         with self._lock:
             has_thread, self._has_thread = self._has_thread, True
         if has_thread:
@@ -261,6 +266,9 @@ class LoopHome:
         sit(self.seat)
         try:
             self.loop.run_forever()
+            while not self._is_closing:
+                log.error("%s: a handler, or a task of one, has stopped the event loop of all; it goes on", self.place)
+                self.loop.run_forever()
             self._wind_up()
         finally:
             self._end()

@@ -354,3 +354,20 @@ def test_a_long_chain_of_calls_does_not_exhaust_the_stack(system: otpy.System) -
 
     refs = [system.start(AsyncDoer) for _ in range(500)]
     assert [refs[0].call(Doer.do, pass_on, refs[1:]) for _ in range(3)] == [500] * 3
+
+
+def test_a_handler_that_stops_the_loop_keeps_nobody_from_going_on(
+    system: otpy.System, ref: otpy.Ref[Doer], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("ERROR", "otpy")
+    other = system.start(AsyncDoer)
+
+    async def stop(actor: Any) -> str:
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+        return "done"
+
+    assert [ref.call(Doer.do, stop) for _ in range(3)] == ["done"] * 3
+    assert other.call(Doer.do, lambda _: 1) == 1
+    assert system.start(AsyncDoer).call(Doer.do, lambda _: 1) == 1
+    assert "has stopped the event loop" in caplog.text

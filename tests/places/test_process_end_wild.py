@@ -96,6 +96,25 @@ def test_what_children_leave_behind_is_waited_for(farm: otpy.System) -> None:
     assert [pid for pid in children_of(helper) if state_of(pid) == "Z"] == []
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_handler_of_a_signal_may_end_one_that_is_at_rest(farm: otpy.System, code: int) -> None:
+    ref = farm.start(wild())
+    ref.call(Wild.leave_at, signal.SIGTERM, code)
+    monitor = ref.monitor()
+    os.kill(ref.call(Wild.pid), signal.SIGTERM)
+    assert monitor.wait().reason == otpy.Exited(code)
+
+
+def test_a_helper_that_was_stopped_keeps_no_system_from_its_end() -> None:
+    system = otpy.System("stopped")
+    ref = system.start(wild())
+    pid, helper = ref.call(Wild.pid), ref.call(Wild.helper)
+    pidfds = [os.pidfd_open(pid), os.pidfd_open(helper)]
+    os.kill(helper, signal.SIGSTOP)
+    assert system.stop(timeout=0.1) == []
+    assert [has_ended(pidfd) for pidfd in pidfds] == [True, True]
+
+
 def test_a_helper_that_is_killed_takes_along_what_its_children_have_started(farm: otpy.System) -> None:
     ref = farm.start(wild())
     heir = os.pidfd_open(ref.call(Wild.start_heir))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipapp
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,3 +65,63 @@ def test_what_is_no_text_on_the_search_path_is_passed_over() -> None:
 
 def test_warnings_may_be_errors_and_everything_be_checked() -> None:
     assert run("", "-X", "dev", "-W", "error", "-bb") == "5"
+
+
+MAIN = """
+import otpy
+
+class Inner(otpy.GenServer):
+    @otpy.call
+    def word(self) -> str:
+        return "inner"
+
+class Outer(otpy.Supervisor):
+    def children(self) -> list[otpy.ChildSpec]:
+        return [otpy.child(Inner).opts(place="process", name="inner")]
+
+def start() -> None:
+    with otpy.run(otpy.child(Outer).opts(place="process"), control="off") as system:
+        inner = system.root.call(otpy.Supervisor.which_child, "Inner").ref
+        print(inner.call(Inner.word))
+"""
+GUARD = 'if __name__ == "__main__":\n    start()\n'
+
+
+def outcome(*arguments: object, **options: object) -> str:
+    """The last line that a program says, on either stream."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, *map(str, arguments)]
+    program = subprocess.run(  # type: ignore[call-overload]  # as above
+        command, env=env, capture_output=True, text=True, timeout=30, check=False, **options
+    )
+    return str((program.stdout + program.stderr).rstrip().rpartition("\n")[2])
+
+
+@pytest.mark.parametrize("form", ["script", "module", "folder", "archive"])
+def test_classes_of_a_main_module_run_in_processes_and_in_processes_below(tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    file = folder / "__main__.py"
+    file.write_text(MAIN + GUARD)
+    match form:
+        case "script":
+            assert outcome(file) == "inner"
+        case "module":
+            assert outcome("-m", "program", cwd=tmp_path) == "inner"
+        case "folder":
+            assert outcome(folder) == "inner"
+        case "archive":
+            zipapp.create_archive(folder, tmp_path / "program.pyz")
+            assert outcome(tmp_path / "program.pyz") == "inner"
+
+
+def test_a_main_module_that_starts_its_tree_unguarded_is_told_so(tmp_path: Path) -> None:
+    file = tmp_path / "main.py"
+    file.write_text(MAIN + "start()\n")
+    assert 'put the start under `if __name__ == "__main__":`' in outcome(file)
+
+
+def test_a_main_module_that_cannot_be_run_again_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "main.py"
+    file.write_text(MAIN + GUARD + "else:\n    raise ValueError('not here')\n")
+    assert outcome(file).endswith("did not start: ValueError: not here")

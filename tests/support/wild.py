@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,11 @@ class Wild(otpy.GenServer):
     @otpy.call
     def pid(self) -> int:
         return os.getpid()
+
+    @otpy.call
+    def leave_at(self, number: int, code: int) -> None:
+        """From now on end at this signal, as programs do."""
+        signal.signal(number, lambda *_: sys.exit(code))
 
     @otpy.call
     def helper(self) -> int:

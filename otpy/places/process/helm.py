@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Helm"]
 
 
+PATIENCE = 0.5
+"""Seconds in which it must have ended that was let go of; it has only to kill what is left."""
+
+
 class Helm:
     """One helper at a time; another one is made when it was killed."""
 
@@ -96,7 +100,11 @@ class Helm:
             self._listener.unwatch(control.fileno())
             control.close()
         if process is not None:
-            process.wait()
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:  # somebody has stopped it: its children end with it
+                process.kill()
+                process.wait()
 
 
 def _spawn(far: int) -> subprocess.Popen[bytes]:

@@ -144,8 +144,7 @@ class Helper:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.close(output)
-            inside.main(line)
-            code = 0
+            code = inside.main(line)
         except BaseException:
             traceback.print_exc()
         finally:

@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
@@ -83,6 +83,8 @@ class Inside:
         self.root: Any = None
         self.parent: FarRef | None = None
         self.home: Any = None
+        self._problem: BaseException | None = None
+        """What the program's main module has raised when it was run here."""
 
     def is_hearing(self) -> bool:
         """Whether this very thread is in the middle of a message from the pipe, and so can wait for no other."""
@@ -132,8 +134,7 @@ class Inside:
         elif frame[0] == Say.ASK:
             self.line.say(Say.FAIL, frame[2], *_not_loaded(failure))
         elif frame[0] == Say.START:
-            self.line.say(Say.BORN, Born.FAILED, Crashed.of(failure))
-            os._exit(0)
+            self._fail_start(self._problem or failure)
         else:
             logging.getLogger("otpy").error("a message was dropped, for it cannot be loaded here: %r", failure)
 
@@ -152,11 +153,11 @@ class Inside:
             case [Say.LOOK, number, what, args]:
                 answer(self.line, self.system, number, what, args)
             case [Say.PRELOAD, module, surroundings]:
-                enter(Surroundings(*surroundings))
-                with suppress(Exception):  # whoever needs it will hear of it
+                with suppress(Exception, SystemExit):  # whoever needs it will hear of it
+                    enter(Surroundings(*surroundings))
                     importlib.import_module(module)
             case [Say.PREPARE, path, parent, surroundings]:
-                enter(Surroundings(*surroundings))
+                self._enter(Surroundings(*surroundings))
                 self._make_system(path, parent)
             case [Say.START, cls, args, kwargs, terms]:
                 self._start(cls, tuple(args), kwargs, terms)
@@ -166,6 +167,12 @@ class Inside:
                     nobody(self.line, frame)
                 else:
                     receive(self.line, target, frame, self._sender)
+
+    def _enter(self, surroundings: Surroundings) -> None:
+        try:
+            enter(surroundings)
+        except (Exception, SystemExit) as failure:  # of the main module
+            self._problem = failure
 
     def _make_system(self, path: str, parent: str | None) -> None:
         system = self.system = InnerSystem(path.rpartition("/")[2])
@@ -178,11 +185,12 @@ class Inside:
         logging.getLogger("otpy").addFilter(partial(is_told_outside, path))
 
     def _start(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], terms: dict[str, Any]) -> None:
+        if self._problem is not None:
+            self._fail_start(self._problem)
         try:
             confine(terms["limits"])
         except (OSError, ValueError) as failure:
-            self.line.say(Say.BORN, Born.FAILED, Crashed.of(failure))
-            os._exit(0)
+            self._fail_start(failure)
         system = self.system
         ident = system.name.rpartition("/")[2]
         is_async = cls.otpy_async is not None
@@ -202,6 +210,10 @@ class Inside:
         watch(_RootEnd(root, self))
         self.root = self.refs.root = root  # before it may say anything of itself
         begin(root, args, kwargs, self._born)
+
+    def _fail_start(self, failure: BaseException) -> NoReturn:
+        self.line.say(Say.BORN, Born.FAILED, Crashed.of(failure))
+        os._exit(0)
 
     def _born(self, outcome: object) -> None:
         root = self.root or self.system.root
@@ -254,8 +266,8 @@ def _stream(stream: Any, fd: int) -> Any:  # Any: as typeshed has those of `sys`
     return stream
 
 
-def main(line: int) -> None:
-    """Be a child, from the fork to the end."""
+def main(line: int) -> int:
+    """Be a child, from the fork to the end; returns the exit code."""
     sock = socket.socket(fileno=line)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout, sys.stderr = _stream(sys.stdout, 1), _stream(sys.stderr, 2)
@@ -263,10 +275,23 @@ def main(line: int) -> None:
     inside = Inside(sock)
     mind_copies(inside)
     inside.read_until_started()
-    inside.home.serve()
-    inside.system.stop(timeout=LEAVE)
+    code = 0
+    try:
+        inside.home.serve()
+        inside.system.stop(timeout=LEAVE)
+    except SystemExit as way_out:  # of the handler of a signal, that came while the actor was at rest
+        code = _code_of(way_out)
     with suppress(BaseException):
         atexit._run_exitfuncs()  # noqa: SLF001 - as multiprocessing does, for a forked process leaves by `os._exit`
     with suppress(BaseException):
         sys.stdout.flush()
         sys.stderr.flush()
+    return code
+
+
+def _code_of(way_out: SystemExit) -> int:
+    """As the interpreter takes it."""
+    if way_out.code is None or isinstance(way_out.code, int):
+        return (way_out.code or 0) & 0xFF
+    sys.stderr.write(f"{way_out.code}\n")
+    return 1

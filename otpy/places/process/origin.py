@@ -10,10 +10,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from otpy.errors import SpecError
+
 if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
 
-__all__ = ["Origin", "Surroundings", "enter", "search_path"]
+__all__ = ["Origin", "Surroundings", "enter", "refuse_to_start_again", "search_path"]
+
+
+MAIN_MODULES = ("__main__", "__mp_main__")
+"""What the main module is called, in the program and in its process children."""
+
+_entered: list[str] = []
+"""The main module, while a process child runs it: for its classes and functions, and not to start it again."""
 
 
 class Surroundings(NamedTuple):
@@ -36,15 +45,24 @@ class Origin(NamedTuple):
     surroundings: Surroundings
 
     @classmethod
-    def of(cls, inside: type[Actor], args: tuple[Any, ...]) -> Origin:
+    def of(cls, inside: type[Actor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Origin:
         """That of a class with the arguments of its `init`; called in the parent."""
         function = args[0] if inside.stops_by_signal and args else None
         module = str(getattr(function, "__module__", None) or inside.__module__)
-        main: Any = sys.modules.get("__main__")
-        is_main = inside.__module__ == "__main__" or any(getattr(arg, "__module__", "") == "__main__" for arg in args)
-        name = getattr(getattr(main, "__spec__", None), "name", None) if is_main else None
-        path = getattr(main, "__file__", None) if is_main and name is None else None
+        sources = [inside, *args, *kwargs.values()]
+        is_main = any(getattr(source, "__module__", None) in MAIN_MODULES for source in sources)
+        name, path = _main() if is_main else (None, None)
         return cls(module, Surroundings(search_path(), list(sys.argv), _folder(), name, path))
+
+
+def _main() -> tuple[str | None, str | None]:
+    """The main module's name, or the file, folder or archive that is run; neither when it was typed in."""
+    main: Any = sys.modules.get("__main__")
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    path = getattr(main, "__file__", None)
+    if name == "__main__" and path is not None:  # of a folder or an archive
+        name, path = None, str(Path(path).parent)
+    return name, path if name is None and path is not None and Path(path).exists() else None
 
 
 def search_path() -> list[str]:
@@ -66,6 +84,16 @@ def _folder() -> str | None:
         return None
 
 
+def refuse_to_start_again(ident: str) -> None:
+    """Raise SpecError when a main module that starts its tree unguarded would do so in each of its process children."""
+    if _entered:
+        raise SpecError(
+            ident,
+            f"{_entered[0]} starts it also when a process child imports it; put the start under"
+            ' `if __name__ == "__main__":`',
+        )
+
+
 def enter(surroundings: Surroundings) -> None:
     """Find the same code as the parent does; called in the child, whose code it may run."""
     sys.path[:] = surroundings.sys_path
@@ -78,8 +106,12 @@ def enter(surroundings: Surroundings) -> None:
         return
     # As multiprocessing does it: the program's main module is run under another name, so that it starts nothing.
     module = ModuleType("__mp_main__")
-    if name is not None:
-        module.__dict__.update(runpy.run_module(name, run_name="__mp_main__", alter_sys=True))
-    elif path is not None:
-        module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    _entered.append(name or str(path))
+    try:
+        if name is not None:
+            module.__dict__.update(runpy.run_module(name, run_name="__mp_main__", alter_sys=True))
+        elif path is not None:
+            module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    finally:
+        _entered.clear()
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module

@@ -16,7 +16,7 @@ from otpy.places.process.child import Child
 from otpy.places.process.far import FarBox, stand_in
 from otpy.places.process.far_home import FarHome, HiddenToken
 from otpy.places.process.limits import limits_of
-from otpy.places.process.origin import Origin
+from otpy.places.process.origin import Origin, refuse_to_start_again
 from otpy.places.process.ports import ports_of
 from otpy.places.process.say import Born, Say
 from otpy.places.process.view import View
@@ -44,7 +44,7 @@ class Port(Actor):
     def boot(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         """Have a process started and `init` run in it; done when that says so."""
         ref = self.ref
-        origin = Origin.of(self.inside, args)
+        origin = Origin.of(self.inside, args, kwargs)
         box = ref.mailbox
         assert isinstance(box, FarBox)  # noqa: S101 - made before it
         assert box.options is not None  # noqa: S101 - made with them
@@ -131,6 +131,7 @@ def box_for(ref: Ref[Any], options: Options) -> FarBox | None:
 
 def port_for(system: System, cls: type[Actor], spec: ChildSpec) -> type[Actor]:
     """The port class for what is to run in a process. Raises SpecError."""
+    refuse_to_start_again(spec.id)
     if system.pool.is_seeded:
         return cls
     if cls.is_supervisor and spec.options.max_queue is not None:
