@@ -117,6 +117,7 @@ class Janitor(GenServer):
         """Tell the scheduler where there is work, and sleep until more is due."""
         self._is_busy = False
         if error is not None:
+            _raise_unless_store(error)
             self._failures += 1
             self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
             return
@@ -134,11 +135,14 @@ class Janitor(GenServer):
     def renewed(self) -> None:
         """All that is done here is known to be so: now what nobody does any more is taken back."""
         done, own = Upkeep(self.fence, round(self.setup.keep * 1_000), round(self.setup.lease * 1_000)), self.ref
-        self.writer.cast(Writer.submit, done, lambda error: None if error else own.cast(Janitor.kept, done))
+        self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.kept, done, error))
 
     @cast
-    def kept(self, done: Upkeep) -> None:
-        """Tell the scheduler what was taken back."""
+    def kept(self, done: Upkeep, error: Exception | None) -> None:
+        """Tell the scheduler what was taken back; what the store has failed is tried again at the next time."""
+        if error is not None:
+            _raise_unless_store(error)
+            return
         if done.rescued:
             self.scheduler.cast(Scheduler.returned, done.rescued)
             self.ref.tell("round")  # those that wait for a second try have a time of their own
@@ -184,3 +188,9 @@ class Janitor(GenServer):
         if self._timer is not None:
             self.cancel_timer(self._timer)
         self._timer = self.send_after(max(0.0, seconds), "round")
+
+
+def _raise_unless_store(error: Exception) -> None:
+    """A mistake of ours is no failure of the store, and is not waited out in silence."""
+    if not isinstance(error, StoreError):
+        raise error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.jobs.cron import due, following
+from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
@@ -80,6 +81,8 @@ class Timekeeper(GenServer):
     def looked(self, done: Round, error: Exception | None) -> None:
         """Tell the scheduler, and sleep until the next time."""
         self._is_looking = False
+        if error is not None and not isinstance(error, StoreError):
+            raise error
         if error is not None:
             self._failures += 1
             self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))

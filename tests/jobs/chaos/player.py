@@ -155,7 +155,7 @@ def _settled(tx: Any, result: Any, outcomes: Any) -> None:
             _note(tx, "end", one.id, one.token, None, one.state)
 
 
-def _rescued(tx: Any, result: Any, _grace: int, _limit: int, fence: Any) -> None:
+def _rescued(tx: Any, result: Any, _grace: int, _limit: int, fence: Any, *_: Any) -> None:
     for job in result or ():
         _note(tx, "end", job.id, job.token, fence.epoch, "rescued")
 
