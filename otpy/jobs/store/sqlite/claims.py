@@ -129,9 +129,9 @@ def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
     if attempt.number <= KEPT:
         return
     db.execute(
-        "delete from otpy_failure where job = ?1 and (number, at) not in"
-        " (select number, at from otpy_failure where job = ?1 order by at desc, number desc limit ?2)",
-        (id, KEPT),
+        "delete from otpy_failure where job = ? and (number, at) not in"
+        " (select number, at from otpy_failure where job = ? order by at desc, number desc limit ?)",
+        (id, id, KEPT),
     )
 
 

@@ -73,7 +73,7 @@ def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, n
 
 def shorten(db: sqlite3.Connection, until: int) -> None:
     """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
-    db.execute("update otpy_job set lease_until = ?1 where state = 'running' and lease_until > ?1", (until,))
+    db.execute("update otpy_job set lease_until = ? where state = 'running' and lease_until > ?", (until, until))
 
 
 def _lost(job: Job, now: int) -> Settled:
