@@ -95,7 +95,7 @@ class RetryBudget:
         problem = self.rules.problem()
         if problem is not None:
             raise SpecError("RetryBudget", problem)
-        self._lock = threading.RLock()  # RLock: a signal handler may retry in the middle of it
+        self._lock = threading.RLock()  # guards the ledger; RLock: a signal handler may retry in the middle of it
         self._ledger = RetryLedger(self.rules)
 
     def first(self, now: float) -> None:
