@@ -138,8 +138,8 @@ class Refs:
         self.far: dict[int, FarRef] = {}
         """Those of the other side that are known here."""
         self._watches: dict[int, _Gone] = {}
-        # No lock: any thread writes these, one store or look-up at a time, and no decision is made of two of them. `own`
-        # and `_watches` get their entries in `known`, which the line's lock guards; whoever ends takes its own one out.
+        # No lock: any thread writes these, one store or look-up at a time, and nothing is decided from two of them.
+        # `own` and `_watches` get entries in `known`, under the line's lock; whoever ends takes its own one out.
         self.own_dead: WeakValueDictionary[int, Ref[Any]] = WeakValueDictionary()
         self.far_dead: WeakValueDictionary[int, FarRef] = WeakValueDictionary()
         self._may_import = may_import
