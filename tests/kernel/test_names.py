@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
+from otpy.testing.arrivals import PATIENCE, Arrivals
 from support import deeds
 from support.stage import BOOM, do, ends, run, seen
 from support.steps import named
@@ -57,13 +58,36 @@ def test_the_name_of_a_spec_is_there_before_init(stage: Stage, place: Place) -> 
     assert notes.so_far() == [ref.path]
 
 
+class Awaited(dict[str, Any]):
+    """Who waits for which name; a test is told of each who begins to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrivals: Arrivals[str] = Arrivals()
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        self.arrivals.add(name)
+        return super().setdefault(name, default)
+
+
+@pytest.fixture
+def awaited(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Awaited:
+    made = Awaited()
+    monkeypatch.setattr(stage.system, "awaited_names", made)
+    return made
+
+
 @pytest.mark.report("B77", "hew-lang/hew#2124")
-def test_a_call_may_wait_until_somebody_holds_the_name(stage: Stage, one: Place, other: Place) -> None:
-    waiter, notes = stage.start(one), stage.notes()
-    run(waiter, deeds.both, (named(deeds.note_to), notes.ref, "waits"), (named(deeds.wait_for_name), notes.ref, "it"))
-    assert notes.expect(1) == ["waits"]
+def test_a_call_may_wait_until_somebody_holds_the_name(
+    stage: Stage, awaited: Awaited, place: Place, other: Place
+) -> None:
+    """That one is started when the caller waits already: one that is there first is found at once."""
+    waiter, notes = stage.start(place), stage.notes()
+    run(waiter, deeds.wait_for_name, notes.ref, "it")
+    assert awaited.arrivals.wait(1, PATIENCE) == ["it"]
     holder = stage.start(other, name="it")
-    assert notes.expect(2)[1:] == [holder.path]
+    assert notes.expect(1) == [holder.path]
+    assert awaited == {}
 
 
 def test_it_waits_as_long_as_told(stage: Stage, place: Place) -> None:
@@ -73,10 +97,12 @@ def test_it_waits_as_long_as_told(stage: Stage, place: Place) -> None:
 
 
 @pytest.mark.parametrize("end", [otpy.Kill(), BOOM], ids=str)
-def test_one_that_is_told_to_die_waits_for_no_name(stage: Stage, place: Place, end: otpy.Reason) -> None:
-    waiter, notes = stage.start(place), stage.notes()
-    run(waiter, deeds.both, (named(deeds.note_to), notes.ref, "waits"), (named(deeds.wait_for_name), notes.ref, "it"))
-    assert notes.expect(1) == ["waits"]
+def test_one_that_is_told_to_die_waits_for_no_name(
+    stage: Stage, awaited: Awaited, place: Place, end: otpy.Reason
+) -> None:
+    waiter = stage.start(place)
+    run(waiter, deeds.wait_for_name, stage.notes().ref, "it")
+    assert awaited.arrivals.wait(1, PATIENCE) == ["it"]
     assert ends(waiter, lambda: waiter.exit(end)) == (otpy.Killed() if isinstance(end, otpy.Kill) else end)
     stage.system.wait_idle()
-    assert stage.system.awaited_names == {}
+    assert awaited == {}

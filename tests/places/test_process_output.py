@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
@@ -115,3 +116,12 @@ def test_a_child_that_sends_to_a_dead_actor_has_nothing_to_say_of_otpy_itself(li
         far.call(Far.ask_near, 1, 2)
     assert system.stop(timeout=20.0) == []
     assert lines.qsize() == 0, lines.get()
+
+
+def test_a_child_says_so_when_it_hears_what_has_no_meaning(farm: otpy.System, lines: SimpleQueue[str]) -> None:
+    """Dropped without a word, it had kept a call waiting for ever whose name was taken already."""
+    ref = farm.start(otpy.child(Far).opts(place="process"))
+    child: Any = ref.waiting
+    child.line.say(99, "what?")
+    assert lines.get(timeout=5.0) == f"{ref.path}: a message of kind 99 has no meaning here"
+    assert ref.call(Far.echo, 1) == 1

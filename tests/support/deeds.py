@@ -406,7 +406,7 @@ def note_to(self: Any, log: Any, what: Any) -> None:
 
 def wait_for_name(self: Any, log: Any, name: str) -> Waits:
     """Ask whoever will hold a name for its path, and note it."""
-    answer = yield from ask_waiting(self, name, 5.0, f"{__name__}:path")
+    answer = yield from ask_waiting(self, name, None, f"{__name__}:path")
     log.cast(Log.note, answer)
 
 

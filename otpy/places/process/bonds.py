@@ -5,6 +5,7 @@ The truth about links and names is in the parent, where the port stands for the 
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.reason import Exit
@@ -40,6 +41,10 @@ class Bonds:
         """Have none."""
         self.system = system
         self._line = line
+        self.awaiting = threading.RLock()
+        """Held from the look who waits for a name until the parent is told, so that it is told in that order.
+
+        The system's lock will not do: it is taken by who sends a ref, in the middle of a message."""
         self._cut: dict[int, int] = {}  # of whom exits by a link may still be on their way, though it is cut
         self._letters = 0
 
@@ -120,16 +125,18 @@ class InnerSystem(System):
         ref = self.names.get(name)  # before the lock, for this asks the parent; one that comes now is told of below
         if ref is not None:
             return ref, None
-        found = super().await_name(name, wait, is_last=is_last)
-        if found[1] is not None:
-            self.bonds.await_name(name, is_awaited=True)
+        with self.bonds.awaiting:
+            found = super().await_name(name, wait, is_last=is_last)
+            if found[1] is not None:
+                self.bonds.await_name(name, is_awaited=True)
         return found
 
     def forget_wait(self, name: str, wait: Any) -> None:
         """As `System.forget_wait`."""
-        super().forget_wait(name, wait)
-        if name not in self.awaited_names:
-            self.bonds.await_name(name, is_awaited=False)
+        with self.bonds.awaiting:
+            super().forget_wait(name, wait)
+            if name not in self.awaited_names:
+                self.bonds.await_name(name, is_awaited=False)
 
 
 def brief_seat() -> Seat:

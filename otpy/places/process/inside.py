@@ -161,12 +161,19 @@ class Inside:
                 self._make_system(path, parent)
             case [Say.START, cls, args, kwargs, terms]:
                 self._start(cls, tuple(args), kwargs, terms)
-            case [int(), int(to), *_] if self.root is not None and not self.system.bonds.hear(frame):
-                target = self.refs.own.get(to) if to else self.root
-                if target is None:
-                    nobody(self.line, frame)
-                else:
-                    receive(self.line, target, frame, self._sender)
+            case _ if self.root is not None and self.system.bonds.hear(frame):
+                pass
+            case [int(), int(to), *_] if self.root is not None and self._pass_on(to, frame):
+                pass
+            case _:  # by a mistake of otpy's own: who waits for what it says would never know
+                logging.getLogger("otpy").critical("a message of kind %r has no meaning here", frame[0])
+
+    def _pass_on(self, to: int, frame: list[Any]) -> bool:
+        target = self.refs.own.get(to) if to else self.root
+        if target is None:
+            nobody(self.line, frame)
+            return True
+        return receive(self.line, target, frame, self._sender)
 
     def _enter(self, surroundings: Surroundings) -> None:
         try:
