@@ -31,15 +31,16 @@ def main(
     argv: Sequence[str] | None = None,
     plan: Sequence[Experiment] = PLAN,
     sides: Callable[[Path], Mapping[str, Callable[[], Side]]] = open_sides,
+    program: str = "benchmarks.kernel",
 ) -> int:
-    """Run the command line; `plan` and `sides` are for tests.
+    """Run the command line; `plan` and `sides` are for tests, and for other tables.
 
     Returns:
         0, or 1 when otpy has no figure on a row.
     """
-    options = parser().parse_args(argv)
+    options = parser(program).parse_args(argv)
     only = frozenset(options.rows.split(",")) if options.rows else None
-    chosen = choose(plan, only)
+    chosen = choose(plan, only, program)
     if options.logs:
         options.logs.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="otpy-bench-") as folder:
@@ -49,9 +50,9 @@ def main(
     return int(any(row["otpy"] is None for row in result["rows"]))
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str) -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.kernel", description="Measure otpy's kernel.")
+    made = argparse.ArgumentParser(prog=f"python -m {program}", description="Measure otpy, and its peers beside it.")
     made.add_argument("--quick", action="store_true", help="end within 50 s; small crowds, few rounds")
     made.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     made.add_argument("--rows", metavar="NAME,NAME", help="run only these rows")
@@ -59,13 +60,13 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def choose(plan: Sequence[Experiment], only: frozenset[str] | None) -> list[Experiment]:
+def choose(plan: Sequence[Experiment], only: frozenset[str] | None, program: str) -> list[Experiment]:
     """The experiments that fill a row of `only`; a name no row has ends the program with status 2."""
     if only is None:
         return list(plan)
     names = {row.name for experiment in plan for row in experiment.rows}
     if unknown := sorted(only - names):
-        parser().error(f"no such row: {', '.join(unknown)}; there are {', '.join(sorted(names))}")
+        parser(program).error(f"no such row: {', '.join(unknown)}; there are {', '.join(sorted(names))}")
     return [experiment for experiment in plan if only & {row.name for row in experiment.rows}]
 
 

@@ -77,13 +77,14 @@ class ProcessSide:
 class PythonSide(ProcessSide):
     """A contender in Python: jobs and figures travel as JSON lines to `benchmarks.worker`."""
 
-    def __init__(self, name: str, log: Path) -> None:
+    def __init__(self, name: str, log: Path, module: str | None = None) -> None:
         super().__init__()
-        self.name, self.log = name, log
+        self.log = log
+        self.module = MODULES[name] if module is None else module
 
     def start(self) -> LineProcess:
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        argv = [sys.executable, "-m", "benchmarks.worker", MODULES[self.name]]
+        argv = [sys.executable, "-m", "benchmarks.worker", self.module]
         process = LineProcess(argv, self.log, {**os.environ, "PYTHONPATH": path})
         hello = json.loads(process.read(START))
         if "missing" in hello:

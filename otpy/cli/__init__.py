@@ -14,6 +14,7 @@ COMMANDS = {
     "demo": "otpy.cli.demo:demo",
     "explain": "otpy.cli.explain:explain",
     "info": "otpy.cli.info:info",
+    "jobs": "otpy.cli.jobs:jobs",
     "kill": "otpy.cli.operate:kill",
     "ps": "otpy.cli.ps:ps",
     "restart": "otpy.cli.operate:restart",

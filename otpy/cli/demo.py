@@ -8,14 +8,16 @@ import shlex
 import sysconfig
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from otpy.app.run import run
+from otpy.cli.demo_store import prepared, remove, store_of
 from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
 from otpy.cli.formats import counted
-from otpy.cli.lazy import CommandError
+from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import directory_option
 from otpy.cli.screen import console
 from otpy.core.exit_codes import ExitCode
@@ -23,14 +25,13 @@ from otpy.core.spec import child
 from otpy.core.text import visible
 from otpy.demo.compare import Result, compare, plain_loop
 from otpy.demo.count_files import SCHEDULER, Agent, Scheduler
+from otpy.demo.durable import CountDurably
 from otpy.demo.tree import CountFiles
 from otpy.demo.trouble import MOMENTS, Trouble, mute
 from otpy.errors import TreeFailedError
 from otpy.events.supervision import RestartLimitReached
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from otpy.demo.collector import Report
 
 __all__ = ["demo"]
@@ -62,6 +63,8 @@ class Plan:
     """Seconds before each file."""
     directory: Path | None
     """Where the control socket goes; None means the usual place."""
+    store: Path | None
+    """The file of the run; None keeps it in memory."""
 
 
 @click.command
@@ -76,16 +79,23 @@ class Plan:
 @click.option("--agents", type=click.IntRange(1, 10_000), default=AGENTS, show_default=True, help="How many read.")
 @click.option("--seed", type=int, help="Which claims crash; the one that was drawn is shown.")
 @click.option("--pause", type=click.FloatRange(min=0), default=0.0, help="Seconds before each file, to look around.")
+@click.option("--durable", is_flag=True, help="As jobs in a file: kill it, even with SIGKILL, and start it again.")
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="With --durable: which file.")
+@click.option("--fresh", is_flag=True, help="With --durable: begin anew, whatever an earlier run has left.")
 @directory_option("Where the socket goes")
 @click.pass_context
 def demo(
     ctx: click.Context,
     /,
+    *,
     folder: str | None,
     crash: float,
     agents: int,
     seed: int | None,
     pause: float,
+    durable: bool,
+    store: Path | None,
+    fresh: bool,
     directory: Path | None,
 ) -> None:
     """Count all files of FOLDER, by default of Python's own library, with agents that crash now and then.
@@ -96,8 +106,20 @@ def demo(
     drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     # What others installed into it may be a hundred times as much, and is not Python's own.
     without = () if folder else tuple(os.path.join(place, name) for name in INSTALLED)  # noqa: PTH118 - paths are text
-    plan = Plan(folder=place, without=without, agents=agents, crash=crash, seed=drawn, pause=pause, directory=directory)
-    report = _with_agents(ctx, plan)
+    if not durable and (store is not None or fresh):
+        raise CommandUsageError("--store and --fresh go with --durable")
+    kept = (store or store_of(place, without)) if durable else None
+    plan = Plan(
+        folder=place,
+        without=without,
+        agents=agents,
+        crash=crash,
+        seed=drawn,
+        pause=pause,
+        directory=directory,
+        store=kept,
+    )
+    report = _with_agents(ctx, plan) if kept is None else _with_jobs(ctx, plan, kept, is_fresh=fresh)
     results, seconds = _with_a_loop(ctx, report)
     comparison = compare(report.results, results)
     console().print(outcome_view(report, comparison, seconds))
@@ -127,6 +149,33 @@ def _with_agents(ctx: click.Context, plan: Plan) -> Report:
     return show.last.report
 
 
+def _with_jobs(ctx: click.Context, plan: Plan, store: Path, *, is_fresh: bool) -> Report:
+    """Run the durable tree on its file, which is removed when all is done; ends the command as `_with_agents`."""
+    mute()
+    if is_fresh:
+        remove(store)
+    show = Show(Gauge("agents", Screen()))
+    trouble = Trouble(plan.crash, plan.seed, plan.pause)
+    is_resumed = prepared(store)
+    tree = child(CountDurably, str(store), plan.agents, trouble, plan.folder, plan.without, show.tell)
+    try:
+        with run(tree, name="demo", control_directory=plan.directory) as system:
+            click.echo(_heading(plan, system.name))
+            if is_resumed:
+                click.echo("an earlier run was not finished, and this one goes on with it; --fresh begins anew\n")
+            with show.gauge:
+                system.wait()
+    except TreeFailedError as error:
+        raise CommandError(f"{error}; {said(show.last)}; --fresh begins anew") from error
+    if show.last.report is None:
+        click.echo(f"stopped: {said(show.last)}; the same command goes on from there")
+        ctx.exit(ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN)
+    if show.last.before:
+        click.echo(f"{counted(show.last.before, 'file')} had been counted by earlier runs\n")
+    remove(store)
+    return show.last.report
+
+
 def _with_a_loop(ctx: click.Context, report: Report) -> tuple[list[Result], float]:
     """Read the same files without actors; ends the command on Ctrl-C."""
     results: list[Result] = []
@@ -147,6 +196,7 @@ def _heading(plan: Plan, name: str) -> str:
     lines = [
         f"{counted(plan.agents, 'agent')} read {visible(plan.folder, PATH_LIMIT)}",
         f"each may crash {', '.join(MOMENTS)}: --crash {plan.crash:g} --seed {plan.seed}" * (plan.crash > 0),
+        f"what is done is kept in {visible(str(plan.store), PATH_LIMIT)}" * (plan.store is not None),
         f"to look at them, type in another terminal:  {visible(f'otpy tree {name} --watch{where}', PATH_LIMIT)}",
     ]
     return "\n".join(line for line in lines if line) + "\n"

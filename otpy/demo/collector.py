@@ -49,6 +49,8 @@ class Progress:
     """Agents that died."""
     report: Report | None = None
     """The last word."""
+    before: int = 0
+    """Of those that are done, the ones that an earlier run has done."""
 
 
 Tell = Callable[[Progress], object]

@@ -6,6 +6,8 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
+from otpy.events.jobs import CrewChanged
+from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.processes import ProcessAnswers, ProcessSilent
 from otpy.events.resilience import BreakerChanged
@@ -30,9 +32,13 @@ __all__ = [
     "ChildStarted",
     "ChildTerminated",
     "ChildUnstopped",
+    "CrewChanged",
     "DeadLetter",
     "Event",
     "Events",
+    "LeaderElected",
+    "LeaderLost",
+    "LeaderResigned",
     "LoopBlocked",
     "MailboxGrew",
     "Neighbour",

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks import compare, kernel
+from benchmarks import compare, jobs_side, kernel
+from benchmarks.jobs import MODULES, open_sides
+from benchmarks.jobs_plan import JOBS
 from benchmarks.lines import LineProcess
 from benchmarks.measure import percentile, rate
 from benchmarks.model import FLOOR, OTPY, Aim, Experiment, FailedError, Figures, Job, MissingError, Row
@@ -211,6 +213,30 @@ def test_the_plan_has_every_row_of_the_issue() -> None:
         *("restart_p50_us", "restart_p99_us", "blocking", "blocking_hog", "fair_1_p99_ms", "fair_8_p99_ms"),
         *("blocked_callers", "idle_cpu_percent", "million_mib"),
     }
+
+
+def test_the_plan_of_jobs_has_every_row_of_its_issue_and_sides_for_it(tmp_path: Path) -> None:
+    names = [row.name for experiment in JOBS for row in experiment.rows]
+    assert sorted(names) == sorted(
+        [
+            *("enqueue_16", "enqueue_1", "work", "latency_p50_ms", "rescue_down_ms", "rescue_leases"),
+            *("failover_leases", "breaker_1", "breaker_16", "growth", "overhead"),
+        ]
+    )
+    assert {side for experiment in JOBS for side in experiment.sides} == set(open_sides(tmp_path)) == set(MODULES)
+
+
+@pytest.mark.parametrize("experiment", JOBS, ids=lambda one: one.name)
+def test_otpy_measures_every_experiment_of_jobs(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it measures are the rows that are promised; in sizes that prove nothing but this."""
+    if experiment.name in ("failover", "growth"):  # seconds, whatever the size
+        assert experiment.name in jobs_side.MEASURES
+        return
+    monkeypatch.chdir(tmp_path)
+    job = Job(experiment=experiment.name, seconds=0.001, count=16, sizes={**experiment.full, "jobs": 50, "calls": 2})
+    assert set(jobs_side.MEASURES[experiment.name](job).values) == {row.name for row in experiment.rows}
 
 
 def test_what_a_side_needs_otherwise_wins_over_the_size_of_a_quick_run() -> None:

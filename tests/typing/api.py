@@ -6,9 +6,11 @@ Strict mypy reports an unused ignore, so a line that should be refused and is no
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import Any, assert_type
 
 import otpy
+from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
 from otpy.resilience import Breaker, BreakerOpenError, Permit, Retry, RetryBudget, RetryError, retry
@@ -331,3 +333,81 @@ async def fetch_all() -> None:
         fetch("a")
     except RetryError as error:
         assert_type(error.attempts, int)
+
+
+# Jobs.
+
+
+@jobs.job(queue="mail", retry=jobs.Retry(errors=3, table={OSError: "retry"}), timeout=5.0, needs={"smtp"})
+def send_mail(to: str, subject: str, *, urgent: bool = False) -> int:
+    return jobs.current().attempt
+
+
+@jobs.job(killable=True, stall_timeout=10.0)
+def read_lines(path: str) -> str:
+    own = jobs.current()
+    assert_type(own.is_cancelled, bool)
+    assert_type(own.deadline, float | None)
+    own.progress({"line": 1})
+    own.checkpoint(own.resume_from or 0)
+    own.raise_if_cancelled()
+    return assert_type(own.once("open", lambda: path), str)
+
+
+@jobs.job
+async def fetch_page(url: str) -> bytes | jobs.Snooze:
+    async def page() -> bytes:
+        return url.encode()
+
+    found = await jobs.current().aonce("page", page)
+    assert_type(found, bytes)
+    return found or jobs.Snooze(5.0)
+
+
+async def use_jobs(system: otpy.System) -> None:
+    assert_type(send_mail("a", "b"), int)
+    assert_type(send_mail.new("a", "b", urgent=True), jobs.JobSpec[int])
+    send_mail.new("a")  # type: ignore[call-arg]
+    send_mail.new("a", 3)  # type: ignore[arg-type]
+    send_mail.new("a", "b").opts(delay=1.0, priority=1, key="k", tenant="t", deadline=60.0)
+    send_mail.new("a", "b").opts(dely=1.0)  # type: ignore[call-arg]
+    jobs.job(timeuot=3.0)  # type: ignore[call-overload]
+    jobs.Retry(table={OSError: "again"})  # type: ignore[dict-item]
+
+    engine = jobs.of(system)
+    assert_type(engine, jobs.Client)
+    assert_type(engine.enqueue(send_mail.new("a", "b")), jobs.Enqueued)
+    engine.enqueue(send_mail)  # type: ignore[arg-type]
+    engine.enqueue(send_mail("a", "b"))  # type: ignore[arg-type]
+    assert_type(await engine.aenqueue_all([fetch_page.new("a"), send_mail.new("a", "b")]), list[jobs.Enqueued])
+    assert_type(engine.get(1), jobs.Job | None)
+    assert_type(engine.wait(1, timeout=2.0), jobs.Job)
+    assert_type(await engine.await_end(1), jobs.Job)
+    assert_type(engine.find(state="dead", limit=3), list[jobs.Job])
+    engine.find(state="gone")  # type: ignore[arg-type]
+    assert_type(engine.queues(), list[jobs.QueueLook])
+    assert_type(engine.cancel(1, 2, reason="no"), list[jobs.Job])
+    assert_type(engine.retry(1), list[jobs.Job])
+    connection = sqlite3.connect("jobs.db")
+    assert_type(jobs.enqueue_in(connection, send_mail.new("a", "b"), fetch_page.new("a")), list[jobs.Enqueued])
+    jobs.enqueue_in(connection, send_mail)  # type: ignore[arg-type]
+    engine.retry("1")  # type: ignore[arg-type]
+    assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
+    assert_type(engine.wants(), list[jobs.Want])
+    engine.pause("mail")
+    assert_type(engine.paused(), dict[str, int])
+    engine.resume("mail")
+    assert_type(engine.replay_all(kind="k", dry_run=True), list[jobs.Replayed])
+
+
+ENGINE: otpy.ChildSpec = jobs.engine(
+    "jobs.db",
+    [send_mail, fetch_page],
+    queues=[jobs.Queue("mail", limit=2, rate=jobs.Rate(100, per=60.0))],
+    crews=[jobs.Crew(name="mail", size=2, labels=frozenset({"smtp"})), jobs.Crew(name="net", place="loop")],
+    cron=[jobs.cron("0 8 * * 1", send_mail.new("a", "b"), tz="Europe/Berlin", missed="skip")],
+)
+jobs.engine("jobs.db", [send_mail], redact=lambda text: text.replace("secret", "***"))
+jobs.engine("jobs.db", [read_lines], lease=30.0, beat=4.0, busy=6.0, grace=2.0)
+jobs.engine("jobs.db", [send_mail], profile="quick")  # type: ignore[arg-type]
+jobs.cron("0 8 * * 1", send_mail.new("a", "b"), missed="never")  # type: ignore[arg-type]

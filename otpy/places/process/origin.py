@@ -49,7 +49,8 @@ class Origin(NamedTuple):
         """That of a class with the arguments of its `init`; called in the parent."""
         function = args[0] if inside.stops_by_signal and args else None
         module = str(getattr(function, "__module__", None) or inside.__module__)
-        sources = [inside, *args, *kwargs.values()]
+        given = [*args, *kwargs.values()]
+        sources = [inside, *given, *(value for one in given if isinstance(one, dict) for value in one.values())]
         is_main = any(getattr(source, "__module__", None) in MAIN_MODULES for source in sources)
         name, path = _main() if is_main else (None, None)
         return cls(module, Surroundings(search_path(), list(sys.argv), _folder(), name, path))

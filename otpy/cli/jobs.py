@@ -1,0 +1,233 @@
+"""`otpy jobs`: the durable jobs of a running program, from another terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view
+from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.cli.options import json_option
+from otpy.cli.reach import reach_options
+from otpy.cli.screen import console
+from otpy.control.errors import RemoteError
+from otpy.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
+    from otpy.cli.reach import Reach
+
+__all__ = ["jobs"]
+
+LIMIT = 50
+"""Jobs of one page."""
+
+
+class _Jobs(click.Group):
+    """`otpy jobs shop` is `otpy jobs queues shop`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["queues", *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        helps = ctx.help_option_names
+        if not args or (args[0].startswith("-") and args[0] not in helps):
+            args = ["queues", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Jobs)
+def jobs() -> None:
+    """See and mend the durable jobs of the program NAME: `otpy jobs NAME` shows its queues.
+
+    NAME may be left out of `otpy jobs` when one program runs.
+    """
+
+
+engine_option = click.option("--engine", help="Which of the program's engines, if it has several.")
+name_argument = click.argument("name")
+ids_argument = click.argument("ids", nargs=-1, required=True, type=click.IntRange(min=1))
+
+
+def _common(function: Callable[..., None]) -> Callable[..., None]:
+    """What all of them take; click's own decorators go outside of it."""
+    return json_option("the answer as JSON")(engine_option(reach_options(function)))
+
+
+@jobs.command("queues")
+@click.argument("name", required=False)
+@_common
+def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool) -> None:
+    """Show the queues of NAME: jobs by state, how long the oldest has waited, what is paused; and its crews."""
+    seen = _ask(reach, name or reach.only_one(), "jobs", engine)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: overview_view(seen, screen.width))
+
+
+@jobs.command("list")
+@name_argument
+@click.option("--queue", help="Only of this one.")
+@click.option("--state", help="Only in this one: scheduled, ready, running, done, dead, cancelled, replayed.")
+@click.option("--kind", help="Only of this kind.")
+@click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
+@_common
+def list_(reach: Reach, name: str, engine: str | None, *, as_json: bool, **look: Any) -> None:
+    """List jobs of NAME, the newest first."""
+    _list(reach, name, engine, look, as_json=as_json)
+
+
+@jobs.command("dead")
+@name_argument
+@click.option("--queue", help="Only of this one.")
+@click.option("--kind", help="Only of this kind.")
+@click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
+@_common
+def dead(reach: Reach, name: str, engine: str | None, *, as_json: bool, **look: Any) -> None:
+    """List the dead letters of NAME: jobs that were given up, and wait for somebody to look."""
+    _list(reach, name, engine, look | {"state": "dead"}, as_json=as_json)
+
+
+@jobs.command("show")
+@name_argument
+@click.argument("id", type=click.IntRange(min=1))
+@_common
+def show(reach: Reach, name: str, engine: str | None, *, id: int, as_json: bool) -> None:
+    """Show one job of NAME: its arguments, its state, and each attempt that failed. Secrets are hidden."""
+    seen = _ask(reach, name, "jobs.show", engine, id=id)
+    _show(seen, as_json=as_json, view=lambda: job_view(seen))
+
+
+@jobs.command("cancel")
+@name_argument
+@ids_argument
+@click.option("--reason", help="Why, for those who look later.")
+@_common
+def cancel(
+    reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], reason: str | None, as_json: bool
+) -> None:
+    """Cancel jobs of NAME by their numbers; one that runs is told, and ends so."""
+    _change(reach, name, "jobs.cancel", engine, as_json=as_json, ids=list(ids), reason=reason)
+
+
+@jobs.command("retry")
+@name_argument
+@ids_argument
+@_common
+def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], as_json: bool) -> None:
+    """Have jobs of NAME begin now that wait for their time."""
+    _change(reach, name, "jobs.retry", engine, as_json=as_json, ids=list(ids))
+
+
+@jobs.command("replay")
+@name_argument
+@click.argument("ids", nargs=-1, type=click.IntRange(min=1))
+@click.option("--all", "is_all", is_flag=True, help="All dead jobs, or those that --queue and --kind leave.")
+@click.option("--queue", help="With --all: only of this one.")
+@click.option("--kind", help="With --all: only of this kind.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=1_000, show_default=True, help="With --all.")
+@click.option("--dry-run", is_flag=True, help="With --all: change nothing, show which.")
+@click.option("--force", is_flag=True, help="Also those that were replayed before.")
+@click.option("--per-second", type=click.FloatRange(min=0, min_open=True), help="Begin so many in a second, not all.")
+@_common
+def replay(
+    reach: Reach,
+    name: str,
+    engine: str | None,
+    *,
+    ids: tuple[int, ...],
+    is_all: bool,
+    as_json: bool,
+    force: bool,
+    dry_run: bool,
+    **look: Any,
+) -> None:
+    """Run dead jobs of NAME again, as new ones with fresh attempts; those of the given numbers, or --all."""
+    if bool(ids) == is_all:
+        raise CommandUsageError("name the jobs by their numbers, or say --all")
+    if dry_run and not is_all:
+        raise CommandUsageError("--dry-run goes with --all; otpy jobs show tells of one job")
+    if ids and (look["queue"] or look["kind"]):
+        raise CommandUsageError("--queue and --kind go with --all")
+    if is_all and force:
+        raise CommandUsageError("--force goes with numbers: nobody means all of them again")
+    words = {"ids": list(ids), "force": force} if ids else {"dry_run": dry_run}
+    seen = _ask(reach, name, "jobs.replay", engine, **look, **words)
+    _show(seen, as_json=as_json, view=lambda: replayed_view(seen, is_dry=dry_run))
+    if ids and not all(isinstance(one, dict) and one.get("how") == "new" for one in seen):
+        raise CommandError("not all of them were replayed")
+
+
+@jobs.command("pause")
+@name_argument
+@click.argument("queue")
+@_common
+def pause(reach: Reach, name: str, engine: str | None, *, queue: str, as_json: bool) -> None:
+    """Begin no more jobs of QUEUE, whichever program would; those that run go on."""
+    seen = _ask(reach, name, "jobs.pause", engine, queue=queue)
+    _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} is paused; otpy jobs resume lets it go on")
+
+
+@jobs.command("resume")
+@name_argument
+@click.argument("queue")
+@_common
+def resume(reach: Reach, name: str, engine: str | None, *, queue: str, as_json: bool) -> None:
+    """Let the jobs of QUEUE begin again."""
+    seen = _ask(reach, name, "jobs.resume", engine, queue=queue)
+    _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} goes on")
+
+
+@jobs.command("scale")
+@name_argument
+@click.argument("crew")
+@click.argument("size", type=click.IntRange(1, 10_000))
+@click.option("--spare", type=click.IntRange(0, 10_000), help="Agents beside those; as many as before unless said.")
+@_common
+def scale(
+    reach: Reach, name: str, engine: str | None, *, crew: str, size: int, spare: int | None, as_json: bool
+) -> None:
+    """Have CREW do SIZE jobs at once, until the program or its lead ends; those that run go on."""
+    seen = _ask(reach, name, "jobs.scale", engine, crew=crew, size=size, spare=spare)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
+
+
+def _list(reach: Reach, name: str, engine: str | None, look: dict[str, Any], *, as_json: bool) -> None:
+    seen = _ask(reach, name, "jobs.list", engine, **look)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width, limit=look["limit"]))
+
+
+def _change(reach: Reach, name: str, verb: str, engine: str | None, *, as_json: bool, **params: Any) -> None:
+    seen = _ask(reach, name, verb, engine, **params)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width))
+
+
+def _ask(reach: Reach, name: str, verb: str, engine: str | None, **params: Any) -> Any:  # Any: views read it warily
+    words = {word: value for word, value in {**params, "engine": engine}.items() if value is not None}
+    with reach.connect(name) as client:
+        try:
+            return client.ask(verb, **words)
+        except RemoteError as error:
+            if error.kind == "BadRequestError" and error.text.startswith("no verb"):
+                raise CommandError(f"{name} has no jobs: no engine runs in it") from error
+            raise
+
+
+def _show(seen: object, *, as_json: bool, view: Callable[[], RenderableType]) -> None:
+    if as_json:
+        click.echo(json.dumps(seen, indent=2))
+    else:
+        console().print(view())

@@ -1,0 +1,73 @@
+"""Floor 5: durable jobs; a scheduler, disposable agents and their supervisors, with all state in a store."""
+
+from __future__ import annotations
+
+from otpy.jobs.agents.context import Running, current
+from otpy.jobs.client import Client, Enqueued, of
+from otpy.jobs.cron import Cron, cron
+from otpy.jobs.decisions import Cancel, Dead, Snooze
+from otpy.jobs.engine import engine
+from otpy.jobs.errors import (
+    ArgumentsError,
+    JobCancelledError,
+    JobsError,
+    KeyTakenError,
+    LostJobError,
+    NoEngineError,
+    NoJobError,
+    NoSuchJobError,
+    NotEndedError,
+    OnceBusyError,
+    StoreBrokenError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreVersionError,
+)
+from otpy.jobs.inside import enqueue_in
+from otpy.jobs.kind import JobSpec, Kind, job
+from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed, Want
+from otpy.jobs.retry import Retry
+from otpy.jobs.setup import Crew, Queue
+
+__all__ = [
+    "ArgumentsError",
+    "Attempt",
+    "Cancel",
+    "Client",
+    "Crew",
+    "Cron",
+    "Dead",
+    "Enqueued",
+    "Job",
+    "JobCancelledError",
+    "JobSpec",
+    "JobsError",
+    "KeyTakenError",
+    "Kind",
+    "LostJobError",
+    "NoEngineError",
+    "NoJobError",
+    "NoSuchJobError",
+    "NotEndedError",
+    "OnceBusyError",
+    "Queue",
+    "QueueLook",
+    "Rate",
+    "Replayed",
+    "Retry",
+    "Running",
+    "Snooze",
+    "StoreBrokenError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreVersionError",
+    "Want",
+    "cron",
+    "current",
+    "engine",
+    "enqueue_in",
+    "job",
+    "of",
+]

@@ -1,0 +1,210 @@
+"""The job that a handler is doing, as it may ask for it."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.text import safe_repr
+from otpy.jobs.args import pack, unpack
+from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError, NoJobError, OnceBusyError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from otpy.jobs.agents.office import Office
+    from otpy.jobs.model import Job
+
+__all__ = ["CURRENT", "Flag", "Running", "current"]
+
+T = TypeVar("T")
+
+MAX_NOTE = 64 * 1024
+"""Bytes of a progress or a checkpoint: it is written again and again."""
+
+PAUSE = 0.1
+"""Seconds between two words of progress: one that a loop says in between is left out."""
+
+
+class Flag:
+    """Whether a job was cancelled; set by the scheduler in another thread. As light as it may be: each job has one."""
+
+    __slots__ = ("is_up",)
+
+    def __init__(self) -> None:
+        """Not yet."""
+        self.is_up = False
+
+
+class Running:
+    """One attempt of one job, for the code that does it; the same in every place."""
+
+    def __init__(self, job: Job, until: float | None, office: Office, flag: Flag) -> None:
+        """Made by its agent."""
+        self._job = job
+        self._until = until
+        self._office = office
+        self._flag = flag
+        self._said_at = float("-inf")
+
+    @property
+    def id(self) -> int:
+        """The job's number in the store."""
+        return self._job.id
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from 1; one that was given back does not count."""
+        return self._job.attempt
+
+    @property
+    def token(self) -> int:
+        """Grows with each attempt: an outside system that keeps the highest it has seen can refuse a late one."""
+        return self._job.token
+
+    @property
+    def key(self) -> str:
+        """The same over all attempts and replays: for services that do a thing once for each key."""
+        return self._job.effect_key
+
+    @property
+    def deadline(self) -> float | None:
+        """When this attempt is ended, as `time.time()` counts: its timeout, or the job's own deadline if sooner."""
+        return self._until
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody has cancelled the job: whatever is returned from now on, it ends `cancelled`."""
+        return self._flag.is_up
+
+    @property
+    def resume_from(self) -> Any:  # Any: what the handler itself has kept
+        """The last checkpoint that an earlier attempt has kept; None when there is none."""
+        return None if self._job.checkpoint is None else unpack(self._job.checkpoint)
+
+    def raise_if_cancelled(self) -> None:
+        """Leave the handler when the job was cancelled.
+
+        Raises:
+            JobCancelledError: it was; let it pass.
+        """
+        if self.is_cancelled:
+            raise JobCancelledError(self.id)
+
+    def progress(self, value: object) -> None:
+        """Tell how far it is: plain data, for those who look; also a sign of life for `stall_timeout`.
+
+        Costs no wait. Words that follow each other within a tenth of a second are left out but the first.
+
+        Raises:
+            ArgumentsError: it is no plain data, or more than 64 KiB.
+        """
+        now = monotonic()
+        if now - self._said_at >= PAUSE:
+            data = _small(value)
+            self._said_at = now
+            self._office.note(self._job, data, None)
+
+    def checkpoint(self, value: object) -> None:
+        """Keep from where a later attempt may go on; each replaces the one before, and is a sign of life.
+
+        Costs no wait: it is written with the next transaction, before the end of this attempt. When the whole program
+        is killed before that, the next attempt gets the one before.
+
+        Raises:
+            ArgumentsError: it is no plain data, or more than 64 KiB.
+        """
+        self._office.note(self._job, None, _small(value))
+
+    def once(self, key: str, function: Callable[[], T]) -> T:
+        """Do something once over all attempts of this job: later ones get what it returned, as plain data.
+
+        When the program dies after the effect and before its result is kept, the next attempt does it again: what
+        must not happen twice takes `key` along, which the service on the other side keeps.
+
+        Args:
+            key: what it is, within this job.
+            function: does it, and returns plain data. When it raises, nothing is kept.
+
+        Raises:
+            ArgumentsError: what it returned is no plain data; it was done, and is not kept.
+            LostJobError: this attempt is over; another one does the job.
+            OnceBusyError: this very attempt is at it already.
+            StoreError: the store failed.
+        """
+        found, result = _begun(self.id, key, self._office.begin(self._job, _name(key)))
+        if found:
+            return result  # type: ignore[no-any-return]  # what `function` returned in an earlier attempt
+        try:
+            made = function()
+            data = pack(made)
+        except BaseException:
+            self._office.drop(self._job, key)
+            raise
+        _kept(self.id, self._office.keep(self._job, key, data))
+        return made
+
+    async def aonce(self, key: str, function: Callable[[], Awaitable[T]]) -> T:
+        """As `once`, for a coroutine function. Raises as it does."""
+        found, result = _begun(self.id, key, await self._office.abegin(self._job, _name(key)))
+        if found:
+            return result  # type: ignore[no-any-return]  # as above
+        try:
+            made = await function()
+            data = pack(made)
+        except BaseException:
+            self._office.drop(self._job, key)
+            raise
+        _kept(self.id, await self._office.akeep(self._job, key, data))
+        return made
+
+
+def _name(key: object) -> str:
+    if not isinstance(key, str) or not key:
+        raise ArgumentsError(f"once({safe_repr(key)}): a text")
+    return key
+
+
+def _begun(id: int, key: str, answer: tuple[str, Any]) -> tuple[bool, Any]:
+    """Whether it was done before, and what came of it."""
+    match answer:
+        case ("begun", _):
+            return False, None
+        case ("done", bytes() as result):
+            return True, unpack(result)
+        case ("busy", _):
+            raise OnceBusyError(id, key)
+    _kept(id, answer)
+    raise LostJobError(id)
+
+
+def _kept(id: int, answer: tuple[str, Any]) -> None:
+    match answer:
+        case ("kept", _):
+            return
+        case ("store", (str() as path, str() as problem)):
+            raise StoreError(path, problem)
+    raise LostJobError(id)
+
+
+def _small(value: object) -> bytes:
+    data = pack(value)
+    if len(data) > MAX_NOTE:
+        raise ArgumentsError(f"{len(data)} bytes, more than {MAX_NOTE}: keep it elsewhere, and its name here")
+    return data
+
+
+CURRENT: ContextVar[Running] = ContextVar("otpy_job")
+
+
+def current() -> Running:
+    """The job whose handler calls this.
+
+    Raises:
+        NoJobError: no job runs here: the function was simply called.
+    """
+    try:
+        return CURRENT.get()
+    except LookupError:
+        raise NoJobError from None

@@ -1,0 +1,353 @@
+"""`of`: what enqueues jobs, looks at them and has them done again, from any thread or task of the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.number import is_number
+from otpy.core.spec import Name
+from otpy.core.text import safe_repr
+from otpy.errors import CallTimeoutError, SpecError
+from otpy.jobs.endings import Endings
+from otpy.jobs.errors import KeyTakenError, NoEngineError, NoSuchJobError, NotEndedError
+from otpy.jobs.kind import new_job
+from otpy.jobs.model import Job, Look, Replayed
+from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.writer import Writer
+from otpy.runtime.caller import CALL_TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from otpy.jobs.kind import JobSpec
+    from otpy.jobs.model import Inserted, QueueLook, State, Want
+    from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.named import NamedRef
+    from otpy.runtime.system import System
+
+__all__ = ["Client", "Enqueued", "engine_name", "of"]
+
+T = TypeVar("T")
+
+PATIENCE = 1.0
+"""Seconds that a writer may take to be started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """What an enqueue gave."""
+
+    id: int
+    """The job's number, for `get`, `cancel` and people."""
+    is_new: bool = True
+    """Whether it was enqueued now; False when a job with the same key was there, and this is its number."""
+
+
+class Client:
+    """A handle on one engine: costs nothing, holds nothing, and stays good over restarts.
+
+    Every method may be called in any thread, also inside an actor; `aenqueue` and `aenqueue_all` are for event loops.
+    All of them raise `NoEngineError` when no engine of this name runs, `StoreError` when the store fails, and
+    `CallTimeoutError` when it does not answer within `seconds`: then nobody knows whether it was done.
+    """
+
+    def __init__(self, system: System, name: str, seconds: float | None = CALL_TIMEOUT) -> None:
+        """Made by `of`."""
+        self._system = system
+        self._name = name
+        self._writer: NamedRef[Writer] = system.ref(Name(f"{name}/writer", Writer)).within(
+            seconds, wait_for_name=PATIENCE
+        )
+        self._endings: NamedRef[Endings] = system.ref(Name(f"{name}/endings", Endings))
+        self._janitor: NamedRef[Any] = system.ref(f"{name}/janitor")
+        self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
+
+    def __repr__(self) -> str:
+        """The engine's name."""
+        return f"<jobs.Client of {self._name}>"
+
+    # Enqueuing.
+
+    def enqueue(self, spec: JobSpec[Any]) -> Enqueued:
+        """Enqueue one job; when this returns it is kept.
+
+        Raises:
+            KeyTakenError: its key was used for another job, or one is in the way; nothing is kept.
+        """
+        return self.enqueue_all([spec])[0]
+
+    def enqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
+        """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
+        wanted = list(specs)
+        made = self._run(lambda tx: _insert(tx, wanted))
+        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
+        return made
+
+    async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
+        """As `enqueue`, awaited: the event loop goes on meanwhile."""
+        return (await self.aenqueue_all([spec]))[0]
+
+    async def aenqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
+        """As `enqueue_all`, awaited."""
+        wanted = list(specs)
+        self._check()
+        made: list[Enqueued] = await self._writer.acall(Writer.run, lambda tx: _insert(tx, wanted))
+        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
+        return made
+
+    # Looking.
+
+    def wait(self, id: int, timeout: float | None = None) -> Job:
+        """The job, when it has ended, in whichever program it was done.
+
+        Args:
+            id: its number.
+            timeout: seconds; None waits without end.
+
+        Raises:
+            NoSuchJobError: there is none, or it is forgotten.
+            NotEndedError: the time is over; the job goes on.
+        """
+        try:
+            self._check()
+            job: Job = self._endings.within(timeout, wait_for_name=PATIENCE).call(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
+
+    async def await_end(self, id: int, timeout: float | None = None) -> Job:
+        """As `wait`, on any event loop."""
+        try:
+            self._check()
+            job: Job = await self._endings.within(timeout, wait_for_name=PATIENCE).acall(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
+
+    def get(self, id: int) -> Job | None:
+        """One job, with its failed attempts; None when there is none, or it is forgotten."""
+        return self._run(lambda tx: tx.get(id))
+
+    def find(
+        self,
+        *,
+        queue: str | None = None,
+        state: State | None = None,
+        kind: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """Jobs, the newest first, without their attempts.
+
+        Args:
+            queue: only of this one.
+            state: only in this one.
+            kind: only of the kind with this name.
+            before: only with a lower id: the last one of a page gives the next page.
+            limit: at most so many.
+        """
+        look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
+        return self._run(lambda tx: tx.find(look))
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is, by name: jobs in each state, and since when the oldest waits."""
+        return self._run(lambda tx: tx.queues())
+
+    def wants(self, limit: int = 1_000) -> list[Want]:
+        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
+        return self._run(lambda tx: tx.wants(limit))
+
+    # Mending.
+
+    def cancel(self, *ids: int, reason: str = "cancelled by hand") -> list[Job]:
+        """Cancel jobs; returns them as they are then.
+
+        One that waits is `cancelled` at once. One that runs is told, and ends `cancelled` whatever it returns; until
+        then it is `running`. One that has ended stays as it is.
+
+        A coroutine is cancelled where it awaits something, a process gets SIGTERM, and all see
+        `current().is_cancelled`; one that goes on has the engine's `grace` before its agent is killed. The program
+        that leads may be another one, and hears of it with its next beat.
+
+        Raises:
+            NoSuchJobError: there is none of that number; nothing was done.
+        """
+
+        def cancel(tx: Transaction) -> list[Job]:
+            _all(tx, ids)
+            tx.cancel(ids, reason)
+            return _all(tx, ids)
+
+        found = self._run(cancel)
+        running = [(job.id, job.token) for job in found if job.state == "running"]
+        scheduler = self._scheduler.whereis()
+        if scheduler is not None and running:
+            scheduler.cast(Scheduler.cancel, running)
+        return found
+
+    def retry(self, *ids: int) -> list[Job]:
+        """Have jobs begin now that wait for their time; returns them as they are then.
+
+        Others stay as they are: one that was given up is replayed.
+
+        Raises:
+            NoSuchJobError: there is none of that number; nothing was done.
+        """
+
+        def hasten(tx: Transaction) -> list[Job]:
+            _all(tx, ids)
+            tx.hasten(ids)
+            return _all(tx, ids)
+
+        found = self._run(hasten)
+        self._hope({job.queue for job in found if job.state == "ready"})
+        return found
+
+    def replay(self, *ids: int, force: bool = False, per_second: float | None = None) -> list[Replayed]:
+        """Run dead jobs again, as new ones; what became of each, in this order.
+
+        The new job does the same work with fresh attempts and the same keys, `once` included; `replay_of` names the
+        old one, which is `replayed`, and keeps its attempts. All of it is one transaction.
+
+        Args:
+            ids: which.
+            force: also those that were replayed before.
+            per_second: how many of them begin in a second; None means all at once.
+
+        Raises:
+            SpecError: `per_second` is no number above 0.
+        """
+        gap_ms = _gap(per_second)
+        made = self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
+        self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
+        return made
+
+    def replay_all(
+        self,
+        *,
+        queue: str | None = None,
+        kind: str | None = None,
+        limit: int = 1_000,
+        per_second: float | None = None,
+        dry_run: bool = False,
+    ) -> list[Replayed]:
+        """Run the dead jobs again that fit, the newest first: the bulk form of `replay`.
+
+        Args:
+            queue: only of this one.
+            kind: only of the kind with this name.
+            limit: at most so many.
+            per_second: as in `replay`.
+            dry_run: change nothing, and name those that would be; they have no new number.
+
+        Raises:
+            SpecError: as in `replay`.
+        """
+        look = Look(queue=queue, kind=kind, state="dead", limit=limit)
+        gap_ms = _gap(per_second)
+
+        def replay(tx: Transaction) -> list[Replayed]:
+            found = tx.find(look)
+            if dry_run:
+                return [Replayed(job.id, None, job.queue, "new") for job in found]
+            return tx.replay([job.id for job in found], is_forced=False, gap_ms=gap_ms)
+
+        made = self._run(replay)
+        if not dry_run:
+            self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
+        return made
+
+    def pause(self, *queues: str) -> None:
+        """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued."""
+
+        def pause(tx: Transaction) -> None:
+            for queue in queues:
+                tx.pause(queue)
+
+        self._run(pause)
+
+    def resume(self, *queues: str) -> None:
+        """Begin them again."""
+
+        def resume(tx: Transaction) -> None:
+            for queue in queues:
+                tx.resume(queue)
+
+        self._run(resume)
+        self._hope(queues)
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when, in milliseconds."""
+        return self._run(lambda tx: tx.paused())
+
+    def _run(self, step: Callable[[Transaction], T]) -> T:
+        self._check()
+        found: T = self._writer.call(Writer.run, step)
+        return found
+
+    def _check(self) -> None:
+        if self._system.names.get(engine_name(self._name)) is None:
+            raise NoEngineError(self._name)
+
+    def _hope(self, queues: Collection[str], *, is_later: bool = False) -> None:
+        """Tell the scheduler where there is work; in a program that does not lead there is none, and the other sees."""
+        scheduler = self._scheduler.whereis()
+        if scheduler is not None and queues:
+            scheduler.cast(Scheduler.hope, set(queues))
+        janitor = self._janitor.whereis()
+        if janitor is not None and is_later:
+            janitor.tell("round")
+
+
+def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEOUT) -> Client:
+    """The engine of this name: `jobs.of(system)`, or `jobs.of(self.system)` in an actor. Costs nothing.
+
+    Args:
+        system: where it runs.
+        name: as in `jobs.engine(…, name=…)`.
+        seconds: how long the store's answer is waited for; None waits for ever.
+    """
+    return Client(system, name, seconds)
+
+
+def engine_name(name: str) -> str:
+    """The name under which the engine itself is known in its system."""
+    return f"{name}/engine"
+
+
+def _insert(tx: Transaction, specs: Sequence[JobSpec[Any]]) -> list[Enqueued]:
+    """All, or none: what is raised here rolls back, and the writer does the requests of others without this one."""
+    made = tx.insert([new_job(spec, tx.now) for spec in specs])
+    for spec, one in zip(specs, made, strict=True):
+        if one.how in ("differs", "refused"):
+            raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
+    return [Enqueued(one.id, is_new=one.how == "new") for one in made]
+
+
+def _is_later(specs: Iterable[JobSpec[Any]]) -> bool:
+    """Whether the janitor has a time to note."""
+    return any(spec.delay > 0 or spec.deadline is not None for spec in specs)
+
+
+def _key(spec: JobSpec[Any], one: Inserted) -> str:
+    if one.how == "refused" and spec.unique is not None:
+        return spec.unique.key
+    return spec.key or ""
+
+
+def _all(tx: Transaction, ids: Iterable[int]) -> list[Job]:
+    """All of them. Raises NoSuchJobError."""
+    found = {one: tx.get(one) for one in ids}
+    missing = [one for one, job in found.items() if job is None]
+    if missing:
+        raise NoSuchJobError(*missing)
+    return [job for job in found.values() if job is not None]
+
+
+def _gap(per_second: float | None) -> int:
+    if per_second is None:
+        return 0
+    if not (is_number(per_second) and per_second > 0):
+        raise SpecError("replay", f"per_second={safe_repr(per_second)}: a number above 0, or None")
+    return round(1_000 / per_second)

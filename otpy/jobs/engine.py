@@ -1,0 +1,178 @@
+"""`engine`: the child spec of everything that jobs need."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
+from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.supervisor import Supervisor
+from otpy.core.spec import child
+from otpy.errors import SpecError
+from otpy.jobs.client import engine_name
+from otpy.jobs.duties import Steward
+from otpy.jobs.endings import Endings
+from otpy.jobs.leader import Leader
+from otpy.jobs.setup import Crew, Queue, Setup
+from otpy.jobs.store.sqlite.store import SqliteStore
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from otpy.core.spec import ChildSpec
+    from otpy.core.strategy import Strategy
+    from otpy.jobs.cron import Cron
+    from otpy.jobs.kind import Kind
+
+__all__ = ["Engine", "engine"]
+
+EPOCH = 1_750_000_000_000
+"""Milliseconds of the wall clock at which virtual time begins."""
+
+
+class Engine(Supervisor):
+    """The writer, a place for the duties, and who looks whether they are this program's."""
+
+    strategy: Strategy = "rest_for_one"
+
+    def init(self, setup: Setup) -> None:
+        """With these options; on a virtual clock the time that is written down is virtual, too."""
+        clock = self.system.clock
+        is_virtual = self.system.is_virtual
+        self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
+
+    def children(self) -> list[ChildSpec]:
+        """In start order; the leader is stopped first, and ends its duties before it resigns."""
+        setup = self.setup
+        return [
+            child(Writer, self._open).opts(id="writer", name=setup.actor(Writer, "writer")),
+            dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
+            child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
+            child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),
+            child(Endings, setup).opts(id="endings", name=setup.actor(Endings, "endings")),
+        ]
+
+    def _open(self) -> SqliteStore:
+        return SqliteStore(
+            self.setup.path,
+            profile=self.setup.profile,
+            patience=self.setup.busy_seconds,
+            now=self.setup.now,
+            redact=self.setup.redact,
+        )
+
+
+def engine(
+    path: Path | str,
+    kinds: Iterable[Kind[..., Any]],
+    *,
+    queues: Sequence[Queue] = (),
+    crews: Sequence[Crew] = (),
+    cron: Sequence[Cron] = (),
+    name: str = "jobs",
+    profile: Literal["full", "fast"] = "full",
+    lease: float = 15.0,
+    poll: float = 0.1,
+    keep: float = 604_800.0,
+    redact: Callable[[str], str] | None = None,
+    beat: float | None = None,
+    busy: float | None = None,
+    grace: float = 5.0,
+) -> ChildSpec:
+    """Everything that jobs need, as one child of a tree.
+
+    Args:
+        path: the store's file; programs that share it do so by this.
+        kinds: what can be done here.
+        queues: those that have limits.
+        cron: what is enqueued again and again; other programs on the same file may declare others.
+        crews: the agents; by default four for each place that the kinds ask for.
+        name: tells several engines of one program apart.
+        profile: `full` has everything on the disk before it is acknowledged; `fast` may lose the last moments when the
+            power fails.
+        lease: seconds after which what a dead program has had is taken over.
+        poll: seconds between two looks for what other programs have enqueued.
+        keep: seconds after which jobs that have ended are forgotten, a week unless said; dead ones stay.
+        redact: takes secrets out of the text of an error, or of a reason, before it is written.
+        beat: seconds between two renewals of leases, a sixth of one unless said; three of them, and `busy`, must fit
+            into a lease.
+        busy: seconds that the store waits for another program that writes; 5, or a third of a lease if that is less.
+        grace: seconds that a cancelled job has to wind up before its agent is killed.
+
+    Raises:
+        SpecError: options that cannot work.
+    """
+    known = {kind.name: kind for kind in kinds}
+    setup = Setup(
+        name=name,
+        path=str(path),
+        kinds=known,
+        crews=_crews(tuple(crews), known, name),
+        queues={queue.name: queue for queue in queues},
+        cron=tuple(cron),
+        profile=profile,
+        lease=lease,
+        poll=poll,
+        keep=keep,
+        redact=redact,
+        beat=beat,
+        busy=busy,
+        grace=grace,
+    )
+    setup.check()
+    return child(Engine, setup).opts(id=name, name=engine_name(name))
+
+
+def _crews(crews: tuple[Crew, ...], kinds: dict[str, Kind[..., Any]], name: str) -> tuple[Crew, ...]:
+    """Each with what it can do; each kind must be done by somebody."""
+    wanted: dict[str, list[str]] = {}
+    for kind in kinds.values():
+        wanted.setdefault(_place(kind), []).append(kind.name)
+    if not crews:
+        crews = tuple(Crew(name=place, place=place) for place in sorted(wanted))  # type: ignore[arg-type]  # `_place`
+    placed = [replace(crew, kinds=crew.kinds or tuple(wanted.get(_kind_of_place(crew), ()))) for crew in crews]
+    left = set(kinds) - {kind for crew in placed for kind in crew.kinds}
+    if left:  # nobody has just their place: whoever is free to choose does them where that can be
+        placed = [
+            one if crew.kinds else replace(one, kinds=(*one.kinds, *sorted(_able(one, kinds, left))))
+            for crew, one in zip(crews, placed, strict=True)
+        ]
+        left -= {kind for crew in placed for kind in crew.kinds}
+    if left:
+        raise SpecError(name, f"no crew has the place for {', '.join(sorted(left))}")
+    for crew in placed:
+        _check_place(crew, [kinds[one] for one in crew.kinds if one in kinds], name)
+    return tuple(placed)
+
+
+def _able(crew: Crew, kinds: dict[str, Kind[..., Any]], names: set[str]) -> set[str]:
+    """Those of these kinds that its place can do, though it is made for others."""
+    if crew.place == "process":
+        return names
+    return {name for name in names if not kinds[name].killable and crew.place != "loop"}
+
+
+def _check_place(crew: Crew, kinds: list[Kind[..., Any]], name: str) -> None:
+    """Refuse what a crew's place cannot do."""
+    for kind in kinds:
+        if crew.place == "loop" and not kind.is_async:
+            raise SpecError(name, f"crew {crew.name!r} is on the loop, where {kind.name} would block all others")
+        if kind.killable and crew.place != "process":
+            raise SpecError(name, f"crew {crew.name!r}: {kind.name} is killable, which needs place='process'")
+        if crew.place == "process":
+            try:
+                pickle.dumps(kind)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise SpecError(name, f"crew {crew.name!r}: {error}") from None
+
+
+def _place(kind: Kind[..., Any]) -> str:
+    return "process" if kind.killable else "loop" if kind.is_async else "pool"
+
+
+def _kind_of_place(crew: Crew) -> str:
+    return "pool" if crew.place == "thread" else crew.place

@@ -1,0 +1,205 @@
+"""What goes wrong with jobs.
+
+OtpyError
+└── JobsError
+    ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
+    ├── JobCancelledError       the job that runs was cancelled
+    ├── NotEndedError (TimeoutError)  a job has not ended in time
+    ├── KeyTakenError           a key was used for another job
+    ├── LostJobError            the attempt that runs is over
+    ├── NoEngineError (LookupError)  no engine of that name runs
+    ├── NoJobError              no job runs here
+    ├── NoSuchJobError (LookupError)  the store has no job of that number
+    ├── OnceBusyError           the same attempt is at it already
+    ├── StoreError              the store failed; nothing of it is kept
+    │   ├── StoreBusyError      another program has held it for too long
+    │   ├── StoreFullError      the disk is full
+    │   └── StoreBrokenError    the file is damaged, or is no store of otpy's
+    └── StoreVersionError       a newer otpy has written it
+"""
+
+from __future__ import annotations
+
+from otpy.errors import OtpyError
+
+__all__ = [
+    "ArgumentsError",
+    "JobCancelledError",
+    "JobsError",
+    "KeyTakenError",
+    "LostJobError",
+    "NoEngineError",
+    "NoJobError",
+    "NoSuchJobError",
+    "NotEndedError",
+    "OnceBusyError",
+    "StoreBrokenError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFullError",
+    "StoreVersionError",
+]
+
+
+class JobsError(OtpyError):
+    """Anything that goes wrong with jobs."""
+
+
+class ArgumentsError(JobsError, TypeError):
+    """What a job is given, or returns, cannot be kept; nothing was enqueued.
+
+    Attributes:
+        problem: what stands in the way.
+        kind: the job's.
+    """
+
+    def __init__(self, problem: str, kind: str = "a job") -> None:
+        """Keep both."""
+        self.problem, self.kind = problem, kind
+        super().__init__(f"{kind}: its arguments cannot be kept: {problem}")
+
+
+class KeyTakenError(JobsError):
+    """A key was used for another job, or a job with it is in the way; nothing of it was enqueued.
+
+    Attributes:
+        kind: the job's.
+        key: the one that is taken.
+        id: the job that has it.
+    """
+
+    def __init__(self, kind: str, key: str, id: int) -> None:
+        """Keep them."""
+        self.kind, self.key, self.id = kind, key, id
+        super().__init__(f"{kind}: the key {key!r} belongs to job {id}, which is another one")
+
+
+class NoEngineError(JobsError, LookupError):
+    """No engine of that name runs in this system; nothing was done.
+
+    Attributes:
+        name: the one that was asked for.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Keep it."""
+        self.name = name
+        super().__init__(f"no engine {name!r} runs here: put jobs.engine(…) into the tree, and use its name")
+
+
+class NoSuchJobError(JobsError, LookupError):
+    """The store has no job of that number, or has forgotten it; nothing was done.
+
+    Attributes:
+        ids: the numbers.
+    """
+
+    def __init__(self, *ids: int) -> None:
+        """Keep them."""
+        self.ids = ids
+        which = f"job {ids[0]}" if len(ids) == 1 else f"jobs {', '.join(map(str, ids))}"
+        super().__init__(f"there is no {which}, or it is forgotten")
+
+
+class JobCancelledError(JobsError):
+    """The job that runs was cancelled; let it pass, and the attempt ends.
+
+    Attributes:
+        id: the job's.
+    """
+
+    def __init__(self, id: int) -> None:
+        """Keep it."""
+        self.id = id
+        super().__init__(f"job {id} was cancelled")
+
+
+class LostJobError(JobsError):
+    """The attempt that runs is over, whatever it does: its job was taken back, and another one does it.
+
+    Attributes:
+        id: the job's.
+    """
+
+    def __init__(self, id: int) -> None:
+        """Keep it."""
+        self.id = id
+        super().__init__(f"this attempt of job {id} is over; what it does now is not kept")
+
+
+class OnceBusyError(JobsError):
+    """The same attempt is at it already: `once` was called again, from within or beside it.
+
+    Attributes:
+        id: the job's.
+        key: what is done once.
+    """
+
+    def __init__(self, id: int, key: str) -> None:
+        """Keep both."""
+        self.id, self.key = id, key
+        super().__init__(f"job {id} is at {key!r} already; wait for that, or use another key")
+
+
+class NoJobError(JobsError):
+    """No job runs here: the function was simply called."""
+
+    def __init__(self) -> None:
+        """Say what to do."""
+        super().__init__("no job runs here; jobs.current() is for functions that an agent calls")
+
+
+class NotEndedError(JobsError, TimeoutError):
+    """A job has not ended in time; it goes on.
+
+    Attributes:
+        id: the job.
+        seconds: how long one has waited.
+    """
+
+    def __init__(self, id: int, seconds: float) -> None:
+        """Keep both."""
+        self.id, self.seconds = id, seconds
+        super().__init__(f"job {id} has not ended within {seconds:g} s; it goes on")
+
+
+class StoreError(JobsError):
+    """The store failed: what was asked of it has not happened, as a whole.
+
+    Attributes:
+        path: the file.
+        problem: what it says.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Keep both."""
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path}: {problem}")
+
+
+class StoreBusyError(StoreError):
+    """Another program has held the store for longer than the time one waits."""
+
+
+class StoreFullError(StoreError):
+    """The disk is full."""
+
+
+class StoreBrokenError(StoreError):
+    """The file is damaged, or is something else."""
+
+
+class StoreVersionError(JobsError):
+    """The file was written by a newer version of otpy, and would be spoilt by this one.
+
+    Attributes:
+        path: the file.
+        found: its version.
+        known: the newest one that is known here.
+    """
+
+    def __init__(self, path: str, found: int, known: int) -> None:
+        """Keep them."""
+        self.path, self.found, self.known = path, found, known
+        super().__init__(f"{path} has version {found} of the schema, and this otpy knows {known}: run a newer one")

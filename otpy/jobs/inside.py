@@ -1,0 +1,112 @@
+"""`enqueue_in`: enqueuing inside a transaction of the caller's own, in the same file as the caller's tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from otpy.jobs.client import Enqueued
+from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
+from otpy.jobs.kind import new_job
+from otpy.jobs.store.sqlite.enqueue import insert
+from otpy.jobs.store.sqlite.store import store_error, wall_clock
+from otpy.jobs.store.sqlite.tally import Tally
+from otpy.jobs.store.sqlite.versions import KNOWN, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otpy.jobs.kind import JobSpec
+    from otpy.jobs.model import Inserted
+
+__all__ = ["enqueue_in"]
+
+
+def enqueue_in(connection: sqlite3.Connection, *specs: JobSpec[Any]) -> list[Enqueued]:
+    """Enqueue in the caller's transaction: when that is committed, the jobs are there; when it is not, they never were.
+
+    Runs in the caller's thread, on a connection to the engine's file, whose other tables are the caller's. On a
+    connection that begins transactions by itself (`isolation_level`, the default, or `autocommit=False`) one is begun
+    unless it has; on another one the caller must have begun it. What is done here is undone when it fails, and the
+    caller's transaction goes on. The leader sees the jobs when it looks next, after at most `poll` seconds.
+
+    Raises:
+        KeyTakenError: a key was used for another job, or one is in the way.
+        StoreError: the file has no jobs, no transaction is open, or it failed.
+        StoreVersionError: its tables are of another version.
+    """
+    path = _path_of(connection)
+    with _failures(path):
+        _begun(connection, path)
+        with _as_we_read_it(connection) as cursor:
+            found = version_of(cursor)
+            if not found:
+                raise StoreError(path, "it has no jobs: give the path of an engine that has run on it")
+            if found != KNOWN:
+                raise StoreVersionError(path, found, KNOWN)
+            return [Enqueued(one.id, one.how == "new") for one in _enqueue(cursor, specs)]
+
+
+def _enqueue(cursor: sqlite3.Cursor, specs: tuple[JobSpec[Any], ...]) -> list[Inserted]:
+    now, tally = wall_clock(), Tally()
+    cursor.execute("savepoint otpy_enqueue")
+    try:
+        made = [_one(cursor, tally, spec, now) for spec in specs]
+        tally.write(cursor)
+    except BaseException:
+        cursor.execute("rollback to otpy_enqueue")
+        raise
+    finally:
+        cursor.execute("release otpy_enqueue")
+    return made
+
+
+def _one(cursor: sqlite3.Cursor, tally: Tally, spec: JobSpec[Any], now: int) -> Inserted:
+    made = insert(cursor, tally, new_job(spec, now), now)
+    if made.how in ("differs", "refused"):
+        raise KeyTakenError(spec.kind.name, spec.key or (spec.unique and spec.unique.key) or "", made.id)
+    return made
+
+
+def _begun(connection: sqlite3.Connection, path: str) -> None:
+    """Have a transaction: a savepoint of ours must not be the outermost one, for its end would commit."""
+    if connection.in_transaction:
+        return
+    if connection.isolation_level is None or getattr(connection, "autocommit", -1) is True:
+        raise StoreError(path, "no transaction is open on this connection: begin one, and commit it")
+    connection.execute("begin immediate")
+
+
+def _path_of(connection: sqlite3.Connection) -> str:
+    if not isinstance(connection, sqlite3.Connection):
+        raise TypeError(f"enqueue_in takes a sqlite3.Connection first, not {connection!r}")
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute("pragma database_list").fetchall()
+    return next((_text(row[2]) for row in rows if _text(row[1]) == "main"), "") or ":memory:"
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+@contextmanager
+def _as_we_read_it(connection: sqlite3.Connection) -> Iterator[sqlite3.Cursor]:
+    """A cursor whose rows are tuples with text in them, whatever the caller likes better."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    before, connection.text_factory = connection.text_factory, str
+    try:
+        yield cursor
+    finally:
+        connection.text_factory = before
+        cursor.close()
+
+
+@contextmanager
+def _failures(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise store_error(path, error) from None

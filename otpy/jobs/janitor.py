@@ -1,0 +1,196 @@
+"""The janitor: what is due becomes ready, what is overdue ends, and what dead programs have left is taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
+from otpy.jobs.agents.beat import Beat
+from otpy.jobs.awake import Awake
+from otpy.jobs.errors import StoreError
+from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.writer import Writer
+from otpy.runtime.request import cast
+
+if TYPE_CHECKING:
+    from otpy.jobs.model import Fence, Job
+    from otpy.jobs.setup import Setup
+    from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.named import NamedRef
+    from otpy.runtime.timers import Timer
+
+__all__ = ["Janitor"]
+
+LIMIT = 1_000
+"""Rows of one round: others have their turn between two."""
+UPKEEP = 1 / 4
+"""The part of a lease between two looks for what dead programs have left."""
+BACKLOG = 1.0
+"""Seconds between two rounds at most while something is ready: a reason not to do it may be over."""
+AGE_MS = 60_000
+"""What waits so long has its priority raised by one."""
+PAUSES = Backoff(first=0.1, most=5.0)
+"""Before a round that the store has failed is tried again."""
+LAZY = 20
+"""In virtual time, in which nobody waits, so many looks that find nothing new make each further one later."""
+
+
+class Round:
+    """What is due, in the writer's thread."""
+
+    def __init__(self, fence: Fence) -> None:
+        """Of this leader."""
+        self.fence = fence
+        self.queues: set[str] = set()
+        self.due: int | None = None
+        self.is_over = False
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it."""
+        promoted = tx.promote(LIMIT, self.fence)
+        self.is_over = promoted is None
+        tx.expire(LIMIT, self.fence)
+        ready = {look.name for look in tx.queues() if look.numbers.get("ready")}  # other programs enqueue, too
+        self.queues = ready | (promoted or set())  # the numbers are those before this transaction
+        self.due = tx.due()
+
+
+class Upkeep:
+    """What has been left behind, in the writer's thread."""
+
+    def __init__(self, fence: Fence, keep_ms: int, lease_ms: int) -> None:
+        """Of this leader; what ended so long ago is forgotten, and no lease lasts longer than one."""
+        self.fence, self.keep_ms, self.lease_ms = fence, keep_ms, lease_ms
+        self.rescued: list[Job] = []
+        self.is_full = False
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it; each row that is taken back is one whose lease is over, so that two who do it do no harm."""
+        self.rescued = tx.rescue(0, LIMIT, self.fence, self.lease_ms) or []
+        tx.age(AGE_MS, LIMIT, self.fence)
+        pruned = tx.prune(tx.now - self.keep_ms, LIMIT)
+        self.is_full = max(pruned, len(self.rescued)) >= LIMIT
+
+
+class Janitor(GenServer):
+    """A supervised actor and no job, for who would rescue that? Nothing it holds outlives it.
+
+    It sleeps until the next time that is written down; who writes down an earlier one in this program says so, and what
+    other programs write is seen within `poll`. A failure of the store is waited out in here.
+    """
+
+    def init(self, setup: Setup, fence: Fence, calm: float = 0.0) -> None:
+        """Begin at once; take nothing back for so many seconds, for others may have been asleep as well."""
+        self.setup, self.fence = setup, fence
+        self.writer = self.system.ref(setup.actor(Writer, "writer"))
+        self.beat = self.system.ref(setup.actor(Beat, "beat"))
+        self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
+        self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
+        self.timekeeper: NamedRef[Any] = self.system.ref(f"{setup.name}/timekeeper")
+        self.awake = Awake(setup.lease / 2)
+        self.calm_until = self.system.clock.now() + calm
+        self.due: int | None = None
+        self._poll, self._idle, self._seen = setup.poll, 0, -1
+        self._is_busy = self._is_wanted = False
+        self._failures = 0
+        self._timer: Timer | None = None
+        self.send_interval(setup.lease * UPKEEP, "upkeep")
+        for first in ("round", "upkeep", "poll"):
+            self.ref.tell(first)
+
+    def handle_info(self, message: object) -> None:
+        """The time has come, or there is an earlier one."""
+        match message:
+            case "round":
+                self._round()
+            case "upkeep":
+                self._upkeep()
+            case "poll":
+                self._look_around()
+            case ("due", int() as at) if self.due is None or at < self.due:
+                self.due = at
+                self._wait((at - self.setup.now()) / 1_000)
+
+    @cast
+    def finished(self, done: Round, error: Exception | None) -> None:
+        """Tell the scheduler where there is work, and sleep until more is due."""
+        self._is_busy = False
+        if error is not None:
+            _raise_unless_store(error)
+            self._failures += 1
+            self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            return
+        self._failures = 0
+        self.due = done.due
+        if done.is_over:
+            self.leader.tell("look")
+        if done.queues:
+            self.scheduler.cast(Scheduler.hope, done.queues)
+        most = BACKLOG if done.queues else min(self.setup.lease / 2, 60.0)
+        left = most if done.due is None else (done.due - self.setup.now()) / 1_000
+        self._wait(0.0 if self._is_wanted and not done.is_over else min(most, left))
+
+    @cast
+    def renewed(self) -> None:
+        """All that is done here is known to be so: now what nobody does any more is taken back."""
+        done, own = Upkeep(self.fence, round(self.setup.keep * 1_000), round(self.setup.lease * 1_000)), self.ref
+        self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.kept, done, error))
+
+    @cast
+    def kept(self, done: Upkeep, error: Exception | None) -> None:
+        """Tell the scheduler what was taken back; what the store has failed is tried again at the next time."""
+        if error is not None:
+            _raise_unless_store(error)
+            return
+        if done.rescued:
+            self.scheduler.cast(Scheduler.returned, done.rescued)
+            self.ref.tell("round")  # those that wait for a second try have a time of their own
+        if done.is_full:
+            self.ref.tell("upkeep")
+
+    def _round(self) -> None:
+        if self._is_busy:
+            self._is_wanted = True
+            return
+        self._is_busy, self._is_wanted = True, False
+        done, own = Round(self.fence), self.ref
+        self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.finished, done, error))
+
+    def _upkeep(self) -> None:
+        now = self.system.clock.now()
+        if not self.awake.look(now, self.setup.now()):
+            self.calm_until = now + self.setup.lease
+            self.timekeeper.tell("look")
+            self._round()
+        if now >= self.calm_until:
+            own = self.ref
+            self.beat.cast(Beat.renew, lambda: own.cast(Janitor.renewed))
+
+    def _look_around(self) -> None:
+        """What other programs have written."""
+        try:
+            seen = self.writer.within(None).call(Writer.changes)
+        except StoreError:
+            seen = self._seen
+        if seen != self._seen:
+            self._poll, self._idle, is_first, self._seen = self.setup.poll, 0, self._seen < 0, seen
+            if not is_first:
+                self._round()
+                self.timekeeper.tell("look")  # it may be a schedule
+        else:
+            self._idle += 1
+            if self._idle > LAZY and self.system.is_virtual:
+                self._poll = max(self.setup.poll, min(2 * self._poll, self.setup.lease / 10))
+        self.send_after(self._poll, "poll")
+
+    def _wait(self, seconds: float) -> None:
+        if self._timer is not None:
+            self.cancel_timer(self._timer)
+        self._timer = self.send_after(max(0.0, seconds), "round")
+
+
+def _raise_unless_store(error: Exception) -> None:
+    """A mistake of ours is no failure of the store, and is not waited out in silence."""
+    if not isinstance(error, StoreError):
+        raise error

@@ -1,0 +1,255 @@
+"""`@job`: a function that can be done later, again, and by somebody else."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+from dataclasses import dataclass, replace
+from functools import update_wrapper
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
+
+from otpy.core.number import is_number
+from otpy.core.text import safe_repr
+from otpy.errors import SpecError
+from otpy.jobs.args import encode
+from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.model import NewJob, Unique, Until
+from otpy.jobs.retry import Retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from otpy.resilience.breaker import Breaker
+
+__all__ = ["JobSpec", "Kind", "KindOptions", "job", "new_job"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TIMEOUT = 30.0
+"""Seconds for one attempt unless a kind says otherwise: one that hangs must not keep its agent for ever."""
+
+
+class SpecWords(TypedDict, total=False):
+    """What `JobSpec.opts` takes."""
+
+    delay: float
+    priority: int
+    key: str
+    tenant: str
+    deadline: float
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec(Generic[R]):
+    """One job that may be enqueued: its kind and its arguments. A value; `opts` gives another."""
+
+    kind: Kind[..., R]
+    args: bytes
+    """Encoded already: what cannot be carried is refused where it is written."""
+    queue: str
+    delay: float = 0.0
+    """Seconds before which it does not start."""
+    priority: int = 0
+    """Less is sooner."""
+    key: str | None = None
+    """The caller's own: a second enqueue with it gives the first job."""
+    tenant: str = ""
+    """Who shares the queue fairly with others."""
+    deadline: float | None = None
+    """Seconds after which it is dead, however far it is; None means never."""
+    unique: Unique | None = None
+
+    def opts(self, **words: Unpack[SpecWords]) -> JobSpec[R]:
+        """The same job with other options.
+
+        Raises:
+            SpecError: a value that cannot be.
+        """
+        changed = replace(self, **words)
+        for name, least in (("delay", 0.0), ("deadline", 0.0)):
+            value = getattr(changed, name)
+            if not ((is_number(value) and least <= value < 1e10) or (name == "deadline" and value is None)):  # noqa: PLR2004
+                raise SpecError(self.kind.name, f"{name}={safe_repr(value)}: seconds >= {least:g}")
+        if not isinstance(changed.priority, int) or abs(changed.priority) > 1_000_000:  # noqa: PLR2004 - far enough
+            raise SpecError(self.kind.name, f"priority={safe_repr(changed.priority)}: a whole number, less is sooner")
+        for name in ("tenant", "queue"):
+            if not isinstance(getattr(changed, name), str):
+                raise SpecError(self.kind.name, f"{name}={safe_repr(getattr(changed, name))}: a text")
+        return changed
+
+
+class KindOptions(TypedDict, total=False):
+    """What `@job` takes."""
+
+    name: str
+    queue: str
+    retry: Retry
+    timeout: float | None
+    stall_timeout: float | None
+    needs: Iterable[str]
+    unique: Callable[..., str] | None
+    until: Until
+    killable: bool
+    breakers: Iterable[Breaker]
+    limit: int | None
+    tenant: Callable[..., str] | None
+
+
+class Kind(Generic[P, R]):
+    """A function that can be a job; called, it is just that function."""
+
+    def __init__(self, function: Callable[P, R], **options: Unpack[KindOptions]) -> None:
+        """Made by `@job`, which says what the options mean."""
+        update_wrapper(self, function)
+        self.function = function
+        self._options = options
+        self.signature = inspect.signature(function)
+        self.name = options.get("name") or _name_of(function)
+        self.queue = options.get("queue", "default")
+        self.retry = options.get("retry", Retry())
+        self.timeout = options.get("timeout", TIMEOUT)
+        self.stall_timeout = options.get("stall_timeout")
+        self.needs = ",".join(sorted(set(options.get("needs", ()))))
+        self.unique = options.get("unique")
+        self.until: Until = options.get("until", "finished")
+        self.killable = options.get("killable", False)
+        self.breakers = tuple(options.get("breakers", ()))
+        self.limit = options.get("limit")
+        self.tenant = options.get("tenant")
+        self.is_async = inspect.iscoroutinefunction(function)
+        self._check()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Just call it, here and now."""
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name, as functions are: the process that loads it runs the same code. Raises PicklingError."""
+        module, name = self.function.__module__, self.function.__qualname__
+        found = _found(module, name)
+        if found is self:
+            return _loaded, (module, name)
+        if found is self.function:
+            return _made, (self.function, self._options)
+        text = (
+            f"{self.name} runs in no process: it has to be at the top of a module, and is not found as {module}.{name}"
+        )
+        raise pickle.PicklingError(text)
+
+    def __repr__(self) -> str:
+        """Its name."""
+        return f"<Kind {self.name}>"
+
+    def new(self, *args: P.args, **kwargs: P.kwargs) -> JobSpec[R]:
+        """A job that calls it with these arguments.
+
+        Raises:
+            TypeError: they are not what it takes.
+            ArgumentsError: one of them cannot be carried.
+        """
+        bound = self.signature.bind(*args, **kwargs)
+        try:
+            data = encode(args, kwargs)
+        except ArgumentsError as error:
+            raise ArgumentsError(error.problem, self.name) from None
+        unique = None
+        if self.unique is not None:
+            unique = Unique(key=f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}", until=self.until)
+        tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
+        return JobSpec(self, data, self.queue, tenant=tenant, unique=unique)
+
+    def _check(self) -> None:
+        problem = self.retry.problem() if isinstance(self.retry, Retry) else f"retry={self.retry!r}: a jobs.Retry"
+        for name in ("timeout", "stall_timeout"):
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and value > 0):
+                problem = problem or f"{name}={safe_repr(value)}: seconds > 0, or None"
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            problem = problem or f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
+        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
+            problem = problem or "it is a generator: nothing of it would run; a function that returns a list, or None"
+        if self.until not in ("started", "finished", "forever"):
+            problem = problem or f"until={safe_repr(self.until)}: started, finished or forever"
+        if problem is not None:
+            raise SpecError(self.name, problem)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Where it is found; that of a program's main file is the file's own, however the program was started."""
+    module = function.__module__
+    if module in ("__main__", "__mp_main__"):
+        module = Path(getattr(sys.modules[module], "__file__", None) or module).stem
+    return f"{module}.{function.__qualname__}"
+
+
+def _found(module: str, name: str) -> Any:  # Any: whatever is there, or None
+    """What stands there."""
+    try:
+        return attrgetter(name)(import_module(module))
+    except (ImportError, AttributeError):
+        return None
+
+
+def _loaded(module: str, name: str) -> Kind[..., Any]:
+    """A kind in another process. Raises UnpicklingError."""
+    found = _found(module, name)
+    if not isinstance(found, Kind):
+        text = f"the kind {module}.{name} is not there in the process that is to run it"
+        raise pickle.UnpicklingError(text)
+    return found
+
+
+def _made(function: Any, options: Any) -> Kind[..., Any]:  # Any: they were checked when it was made first
+    return Kind(function, **options)
+
+
+@overload
+def job(function: Callable[P, R], /) -> Kind[P, R]: ...
+@overload
+def job(**options: Unpack[KindOptions]) -> Callable[[Callable[P, R]], Kind[P, R]]: ...
+def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads say it
+    """Make a function, or a coroutine function, a kind of job.
+
+    Args:
+        function: when used without parentheses.
+        **options: `name`: what the store calls it, by default module and function; a function that moves keeps its
+            jobs by it. `queue`: where they wait. `retry`: what failures lead to. `timeout`: seconds for one attempt,
+            30 unless said; None means without end. `stall_timeout`: seconds without a word of progress after which an
+            attempt is given up. `needs`: labels its agent must have. `unique`: called with the arguments, gives the
+            key of which there is one; `until` says how long: `started`, `finished`, `forever`. `killable`: run it in
+            a process, which can be ended whatever it does. `breakers`: circuit breakers that hold it back while open.
+            `limit`: how many of its jobs may run at once. `tenant`: called with the arguments, says who shares the
+            queue fairly with others.
+
+    Raises:
+        SpecError: an option that cannot be.
+    """
+    if function is not None:
+        return Kind(function)
+    return lambda function: Kind(function, **options)
+
+
+def new_job(spec: JobSpec[Any], now: int) -> NewJob:
+    """What is written down of a job that is enqueued now."""
+    kind = spec.kind
+    return NewJob(
+        kind=kind.name,
+        queue=spec.queue,
+        args=spec.args,
+        run_at=now + round(spec.delay * 1_000),
+        priority=spec.priority,
+        tenant=spec.tenant,
+        needs=kind.needs,
+        unique=spec.unique,
+        key=spec.key,
+        max_errors=kind.retry.errors,
+        max_crashes=kind.retry.crashes,
+        timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
+        deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
+    )

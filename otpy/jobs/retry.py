@@ -1,0 +1,63 @@
+"""What a failed attempt leads to, as its job declares it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from otpy.core.backoff import Backoff
+from otpy.core.number import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Action", "Retry"]
+
+Action: TypeAlias = Literal["retry", "fail", "ignore", "dead"]
+"""`retry`: another attempt, while there are any; `fail`: none, and nobody needs to look, so the job ends `cancelled`;
+`ignore`: the job is done; `dead`: none, and it goes to the dead letters."""
+
+ACTIONS = ("retry", "fail", "ignore", "dead")
+
+
+def _own_wish(error: BaseException) -> object:
+    return getattr(error, "retry_after", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a job is tried, and when again: `@jobs.job(retry=jobs.Retry(errors=10))`."""
+
+    errors: int = 5
+    """Attempts that may fail; with the last of them the job is dead."""
+    crashes: int = 3
+    """Attempts that may take their agent or their program along; counted apart, for they harm others."""
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=2.0, factor=2.0, most=600.0))
+    """The pauses, with full jitter: jobs that failed together must not come back together."""
+    table: Mapping[type[BaseException], Action] = field(default_factory=dict)
+    """What to do for an error of this class; the nearest class of those that fit decides."""
+    retry_after: Callable[[BaseException], object] = _own_wish
+    """The seconds that an error asks for (`Retry-After`), or None; by default its attribute `retry_after`."""
+
+    def action(self, error: BaseException) -> Action:
+        """What the table says of an error."""
+        return next((self.table[kind] for kind in type(error).__mro__ if kind in self.table), "retry")
+
+    def wish(self, error: BaseException) -> float | None:
+        """The seconds that it asks for, when that is a sound number."""
+        wish = self.retry_after(error)
+        return float(wish) if is_number(wish) and 0 <= wish < 1e9 else None  # noqa: PLR2004 - some thirty years
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        for name, value in (("errors", self.errors), ("crashes", self.crashes)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                return f"{name}={value!r}: a whole number >= 1"
+        if not isinstance(self.backoff, Backoff):
+            return f"backoff={self.backoff!r}: an otpy.Backoff"
+        for kind, action in self.table.items():
+            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+                return f"table: {kind!r} is no class of errors"
+            if action not in ACTIONS:
+                return f"table: {action!r}: one of {', '.join(ACTIONS)}"
+        return self.backoff.problem()

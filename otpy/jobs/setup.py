@@ -1,0 +1,192 @@
+"""What an engine is made of, checked once and passed down whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.core.number import is_number
+from otpy.core.spec import Name
+from otpy.core.text import safe_repr
+from otpy.errors import SpecError
+from otpy.jobs.kind import new_job
+from otpy.jobs.model import Rate, Schedule
+from otpy.jobs.store.sqlite.store import wall_clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from otpy.core.backoff import Backoff
+    from otpy.core.spec import Place
+    from otpy.jobs.cron import Cron
+    from otpy.jobs.kind import Kind
+
+__all__ = ["Crew", "Queue", "Setup"]
+
+
+DELAY = 0.01
+"""Seconds that a renewal may wait for others that share its commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How a queue is worked off; one that nobody declares has no limits."""
+
+    name: str
+    limit: int | None = None
+    """Jobs of it that may run at once, whatever their agents; None means no limit."""
+    tenant_limit: int | None = None
+    """Jobs of one tenant that may run at once; tenants share a queue turn by turn in any case."""
+    rate: Rate | None = None
+    """How often jobs of it may begin."""
+    retry_budget: float | None = 0.2
+    """Retries for each first attempt, over a minute, beside ten a second that there may be at any rate: when a service
+    is down, its retries must not be all that is done. Those above it wait longer. None means no budget."""
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if not isinstance(self.name, str) or not self.name:
+            return f"Queue({safe_repr(self.name)}): a text"
+        for name, value in (("limit", self.limit), ("tenant_limit", self.tenant_limit)):
+            if value is not None and (type(value) is not int or value < 1):
+                return f"Queue({self.name!r}, {name}={safe_repr(value)}): a whole number >= 1, or None"
+        if self.retry_budget is not None and not (is_number(self.retry_budget) and 0 <= self.retry_budget < 1e6):  # noqa: PLR2004
+            return f"Queue({self.name!r}, retry_budget={safe_repr(self.retry_budget)}): a number >= 0, or None"
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            return f"Queue({self.name!r}, rate={safe_repr(self.rate)}): a jobs.Rate"
+        problem = None if self.rate is None else self.rate.problem()
+        return None if problem is None else f"Queue({self.name!r}, rate=Rate(…)): {problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """A number of agents that are all alike."""
+
+    name: str
+    size: int = 4
+    """Jobs that they do at once."""
+    spare: int = 1
+    """Agents beside these, ready for when one of them has to be replaced."""
+    place: Place = "pool"
+    queues: tuple[str, ...] | None = None
+    """Whose jobs they do; None means all."""
+    max_memory_bytes: int | None = None
+    """What each of its processes may hold in memory; for `place="process"`."""
+    labels: frozenset[str] = frozenset()
+    """What they have: jobs that need more go to others."""
+    kinds: tuple[str, ...] = ()
+    """The names of what they can do; filled by the engine."""
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if type(self.size) is not int or self.size < 1:
+            return f"crew {self.name!r}: size={safe_repr(self.size)}: a whole number >= 1"
+        if type(self.spare) is not int or self.spare < 0:
+            return f"crew {self.name!r}: spare={safe_repr(self.spare)}: a whole number >= 0"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """An engine's options."""
+
+    name: str
+    """The names of its actors begin with it."""
+    path: str
+    """The store's file."""
+    kinds: dict[str, Kind[..., Any]]
+    """What can be done here, by name."""
+    crews: tuple[Crew, ...]
+    queues: dict[str, Queue] = field(default_factory=dict)
+    profile: Literal["full", "fast"] = "full"
+    lease: float = 15.0
+    """Seconds after which the jobs of a program that is not heard of are taken back; also that of the lead."""
+    now: Callable[[], int] = wall_clock
+    """The time that is written down, in milliseconds."""
+    cron: tuple[Cron, ...] = ()
+    """What is enqueued again and again."""
+    keep: float = 604_800.0
+    """Seconds after which jobs that have ended are forgotten; dead ones stay."""
+    poll: float = 0.1
+    """Seconds between two looks for what other programs have enqueued."""
+    beat: float | None = None
+    """Seconds between two renewals of leases; None means a sixth of the lease."""
+    busy: float | None = None
+    """Seconds that the store waits for another program's write; None means 5, or a third of the lease if that is
+    less."""
+    grace: float = 5.0
+    """Seconds that a cancelled job has to wind up before its agent is killed."""
+
+    @property
+    def beat_seconds(self) -> float:
+        """Between two renewals."""
+        return self.lease / 6 if self.beat is None else self.beat
+
+    @property
+    def busy_seconds(self) -> float:
+        """How long the store waits."""
+        return min(5.0, self.lease / 3) if self.busy is None else self.busy
+
+    redact: Callable[[str], str] | None = None
+    """Takes secrets out of a text that is written or shown."""
+
+    def actor(self, cls: type[Any], role: str) -> Name[Any]:
+        """The name of one of its actors."""
+        return Name(f"{self.name}/{role}", cls)
+
+    def kind_limits(self) -> dict[str, int]:
+        """Kinds of which only so many may run at once."""
+        return {name: kind.limit for name, kind in self.kinds.items() if kind.limit is not None}
+
+    def crew(self, name: str) -> Crew:
+        """One of the crews."""
+        return next(one for one in self.crews if one.name == name)
+
+    def schedules(self) -> list[Schedule]:
+        """What is declared here, as the store keeps it."""
+        return [
+            Schedule(
+                id=one.id,
+                expr=one.expr,
+                tz=one.tz,
+                job=new_job(one.spec, 0),
+                missed=one.missed,
+                most=one.most,
+                late=one.late,
+                overlap=one.overlap,
+                jitter=one.jitter,
+            )
+            for one in self.cron
+        ]
+
+    def backoff_of(self, kind: str) -> Backoff | None:
+        """The pauses of a kind; None for one that is not known here."""
+        found = self.kinds.get(kind)
+        return None if found is None else found.retry.backoff
+
+    def check(self) -> None:
+        """Refuse what cannot work, before anything starts. Raises SpecError."""
+        for problem in self._problems():
+            raise SpecError(self.name, problem)
+
+    def _problems(self) -> Iterator[str]:
+        found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
+        yield from (problem for problem in found if problem is not None)
+        sound = True
+        for name, value in (
+            ("lease", self.lease),
+            ("poll", self.poll),
+            ("keep", self.keep),
+            ("beat", self.beat_seconds),
+            ("busy", self.busy_seconds),
+            ("grace", self.grace),
+        ):
+            if not (is_number(value) and value > 0):
+                sound = False
+                yield f"{name}={safe_repr(value)}: seconds > 0"
+        need = 3 * self.beat_seconds + DELAY + self.busy_seconds if sound else 0.0
+        if need > self.lease:
+            yield (
+                f"lease={self.lease:g}: three beats of {self.beat_seconds:g} s, and a store that is busy for "
+                f"{self.busy_seconds:g} s, need {need:g}: a job would be taken for dead while its program lives"
+            )

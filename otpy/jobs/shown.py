@@ -1,0 +1,123 @@
+"""Jobs and queues as plain data for whoever looks from outside: bounded, and without secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.masking import hide
+from otpy.core.text import safe_repr, visible
+from otpy.jobs.errors import ArgumentsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.kind import Kind
+    from otpy.jobs.model import Attempt, Job, QueueLook, Replayed
+
+    Show = Callable[[str, object], object]
+
+__all__ = ["job_line", "job_whole", "queue_line", "replayed_line"]
+
+VALUE_LIMIT = 200
+"""Characters of one argument, of a result, of how far a job is."""
+ERROR_LIMIT = 2_000
+"""Characters of the text of one failed attempt."""
+MOST_ARGUMENTS = 50
+"""Arguments that are shown."""
+TIMES = ("run_at", "created_at", "finished_at", "deadline_at", "lease_until")
+
+
+def queue_line(look: QueueLook, now: int, *, paused_at: int | None) -> dict[str, object]:
+    """One queue: how many jobs in which state, and for how many seconds the oldest that is ready has waited."""
+    waited = None if look.oldest is None else max(0.0, (now - look.oldest) / 1_000)
+    numbers = {state: number for state, number in look.numbers.items() if number}
+    paused = None if paused_at is None else max(0.0, (now - paused_at) / 1_000)
+    return {"name": look.name, "numbers": numbers, "oldest": waited, "paused": paused}
+
+
+def job_line(job: Job, now: int) -> dict[str, object]:
+    """One job in a list."""
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "queue": job.queue,
+        "state": job.state,
+        "attempt": job.attempt,
+        "errors": job.errors,
+        "crashes": job.crashes,
+        "priority": job.priority,
+        "owner": job.owner,
+        "reason": visible(str(hide("", job.reason)), ERROR_LIMIT),
+        "replay_of": job.replay_of,
+        **{name: _seconds(getattr(job, name), now) for name in TIMES},
+    }
+
+
+def job_whole(job: Job, now: int, kind: Kind[..., Any] | None, show: Show) -> dict[str, object]:
+    """All of one job.
+
+    Args:
+        job: it, with its attempts.
+        now: the store's time.
+        kind: what it is, if that is known here: then its arguments have names, and are hidden by them.
+        show: hides secrets.
+    """
+    return {
+        **job_line(job, now),
+        "tenant": job.tenant,
+        "needs": job.needs,
+        "key": job.key,
+        "unique_key": job.unique_key,
+        "token": job.token,
+        "releases": job.releases,
+        "max_errors": job.max_errors,
+        "max_crashes": job.max_crashes,
+        "timeout": None if job.timeout_ms is None else job.timeout_ms / 1_000,
+        "arguments": _arguments(job, kind, show),
+        "progress": _value("progress", lambda: job.progress_value, show),
+        "result": _value("result", lambda: job.result_value, show),
+        "attempts": [_attempt(one, now, show) for one in job.attempts],
+    }
+
+
+def replayed_line(one: Replayed) -> dict[str, object]:
+    """What became of a replay."""
+    return {"id": one.id, "new": one.new, "queue": one.queue, "how": one.how}
+
+
+def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:
+    text = visible(str(show("", one.text)), ERROR_LIMIT)
+    return {"number": one.number, "at": _seconds(one.at, now), "failure": one.failure, "text": text}
+
+
+def _seconds(at: int | None, now: int) -> float | None:
+    """From now, below 0 in the past: the clock of who looks may be another one."""
+    return None if at is None else (at - now) / 1_000
+
+
+def _arguments(job: Job, kind: Kind[..., Any] | None, show: Show) -> list[str]:
+    try:
+        args, kwargs = job.arguments
+    except ArgumentsError as error:
+        return [str(error)]
+    named: list[tuple[str, object]] = [("", value) for value in args] + list(kwargs.items())
+    if kind is not None:
+        try:
+            named = list(kind.signature.bind(*args, **kwargs).arguments.items())
+        except TypeError:  # the function takes others by now
+            kind = None
+    shown = [_written(name, value, show) for name, value in named[:MOST_ARGUMENTS]]
+    return shown + [f"… {len(named) - MOST_ARGUMENTS} more"] * (len(named) > MOST_ARGUMENTS)
+
+
+def _written(name: str, value: object, show: Show) -> str:
+    text = safe_repr(value, VALUE_LIMIT, name=name, show=show)
+    return f"{visible(name, 80)}={text}" if name else text
+
+
+def _value(name: str, read: Callable[[], object], show: Show) -> str | None:
+    try:
+        value = read()
+    except ArgumentsError as error:
+        return str(error)
+    return None if value is None else safe_repr(value, VALUE_LIMIT, name=name, show=show)

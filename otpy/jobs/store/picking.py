@@ -1,0 +1,76 @@
+"""Which of the jobs that are ready are given: priority first, then turn by turn among tenants, within all limits.
+
+Pure; each store shows its candidates, and takes what is picked in the same transaction. So limits are exact: nothing is
+claimed beside them and given back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from otpy.jobs.model import Ask
+
+__all__ = ["Candidate", "pick"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A job that is ready."""
+
+    id: int
+    kind: str
+    tenant: str
+    priority: int
+
+
+def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Those that are given, at most one for each owner.
+
+    Args:
+        ask: says the limits, and who had the last turn.
+        candidates: in the order of their priority, then of time.
+    """
+    picked: list[Candidate] = []
+    kinds: Counter[str] = Counter()
+    tenants: Counter[str] = Counter()
+    for one in _in_turns(candidates, ask.after_tenant):
+        if len(picked) == len(ask.owners):
+            break
+        if _has_room(ask.kind_rooms.get(one.kind), kinds[one.kind]) and _has_room(
+            _tenant_room(ask, one.tenant), tenants[one.tenant]
+        ):
+            picked.append(one)
+            kinds[one.kind] += 1
+            tenants[one.tenant] += 1
+    return picked
+
+
+def _tenant_room(ask: Ask, tenant: str) -> int | None:
+    if ask.tenant_limit is None:
+        return None
+    return ask.tenant_limit - ask.tenant_counts.get(tenant, 0)
+
+
+def _has_room(room: int | None, taken: int) -> bool:
+    return room is None or taken < room
+
+
+def _in_turns(candidates: Iterable[Candidate], after: str) -> Iterator[Candidate]:
+    """Within one priority each tenant has its turn, beginning behind the one that had the last."""
+    for _, alike in groupby(candidates, key=lambda one: one.priority):
+        lines: dict[str, list[Candidate]] = {}
+        for one in alike:
+            lines.setdefault(one.tenant, []).append(one)
+        order = sorted(lines, key=lambda tenant: (tenant <= after, tenant))
+        yield from _round_robin([lines[tenant] for tenant in order])
+
+
+def _round_robin(lines: Sequence[Sequence[Candidate]]) -> Iterator[Candidate]:
+    for turn in range(max(map(len, lines), default=0)):
+        yield from (line[turn] for line in lines if turn < len(line))

@@ -1,0 +1,178 @@
+"""`Store`: what keeps jobs must be able to do. Its methods take many at once, as one round trip serves them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from otpy.jobs.model import (
+        Ask,
+        Fence,
+        Inserted,
+        Job,
+        Lead,
+        Look,
+        NewJob,
+        Once,
+        QueueLook,
+        Replayed,
+        Schedule,
+        Settled,
+        Want,
+    )
+
+__all__ = ["Store", "Transaction"]
+
+
+class Transaction(Protocol):
+    """What is done together: all of it is kept, or none. For the one thread that opened it.
+
+    A conflict is a result, never an exception. An exception is a failure of the store, and ends the transaction.
+    `now` is read once for each transaction.
+    """
+
+    @property
+    def now(self) -> int:
+        """The store's time, in milliseconds."""
+
+    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
+        """Enqueue, in this order."""
+
+    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+        """Give `ready` jobs to agents: by priority, then time, then age; each gets a new token and a lease.
+
+        None here and below: the fence does not hold, another leads, and nothing was done.
+        """
+
+    def has_ready(self, queue: str) -> bool:
+        """Whether a job of it is ready now."""
+
+    def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
+        """Move up ready jobs with a priority above 0 by one for each `step_ms` that they have waited."""
+
+    def pause(self, queue: str) -> None:
+        """Give none of its jobs, from whichever program; it is the scheduler that keeps to it."""
+
+    def resume(self, queue: str) -> None:
+        """Give them again."""
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when."""
+
+    def wants(self, limit: int) -> list[Want]:
+        """What at most so many ready jobs want of an agent."""
+
+    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+        """Write down how attempts went; False for one whose token is no longer that of the running job.
+
+        One that was cancelled meanwhile ends `cancelled`, whatever the outcome says.
+        """
+
+    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
+        """Extend the leases of these (id, token); returns those that are lost."""
+
+    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+        """Keep how far a running job is; None leaves what is there. False for a token that is no longer its own."""
+
+    def begin_once(self, id: int, token: int, name: str) -> Once:
+        """Begin what a job does once over all its attempts; what an earlier one left unfinished is taken over."""
+
+    def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
+        """It is done, with this result; False when that attempt runs no longer, or has not begun it."""
+
+    def drop_once(self, id: int, token: int, name: str) -> None:
+        """It failed, and may be begun again."""
+
+    def cancelled(self) -> list[tuple[int, int]]:
+        """(id, token) of those that run and that somebody has cancelled."""
+
+    def promote(self, limit: int, fence: Fence) -> set[str] | None:
+        """Make `scheduled` jobs `ready` whose time has come; returns their queues."""
+
+    def expire(self, limit: int, fence: Fence) -> list[int] | None:
+        """Give up jobs that wait and whose deadline is over; returns their ids."""
+
+    def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
+        """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were.
+
+        No lease lasts longer than `lease_ms` from now: one that seems to was given before the clock was set back.
+        """
+
+    def due(self) -> int | None:
+        """When the next time comes of a job that waits for it, or whose deadline is then over."""
+
+    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
+        """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""
+
+    def hasten(self, ids: Sequence[int]) -> set[str]:
+        """Have those of them that are `scheduled` begin now; returns their queues."""
+
+    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+        """Enqueue those of them that are dead once more, as new jobs of the same work; the old ones are `replayed`.
+
+        A new one has fresh attempts, the keys of the old one, what that did once, and as much time for its deadline.
+        Each begins `gap_ms` after the one before. `is_forced` runs again what was replayed before, too.
+        """
+
+    def prune(self, before: int, limit: int) -> int:
+        """Forget jobs that ended before; dead ones stay. Returns how many."""
+
+    def get(self, id: int) -> Job | None:
+        """One job, with its failed attempts."""
+
+    def running(self) -> list[Job]:
+        """All that have a lease."""
+
+    def find(self, look: Look) -> list[Job]:
+        """Jobs that fit, the newest first."""
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is, by name."""
+
+    def plan(self, schedules: Sequence[Schedule]) -> None:
+        """Keep these; one whose times have changed begins anew: its past is not made up for."""
+
+    def schedules(self) -> list[Schedule]:
+        """All that are kept, by whomever."""
+
+    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
+        """Enqueue the job of a schedule for one of its times, once, whoever asks; returns those to be cancelled."""
+
+    def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
+        """Fire it no more, or again; what was missed meanwhile is left out. False when there is none."""
+
+    def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
+        """Lead if nobody else does: the epoch, one more than any before; None while another leads.
+
+        `over` is a lead that has not been extended for as long as it lasts, whatever the clock says of it: nobody has
+        it any more if its row is still the same.
+        """
+
+    def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
+        """Go on leading; False when that is over."""
+
+    def resign(self, fence: Fence, owner: str) -> None:
+        """Lead no longer; the row stays, for its epoch must grow."""
+
+
+class Store(Protocol):
+    """A place for jobs. One thread writes; what it hands out is values."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Begin one that may write, at once; its end commits, an exception rolls back.
+
+        Raises:
+            StoreError: it could not be begun or committed: nothing of it is kept.
+        """
+
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last; a look outside of any transaction, which holds up nobody."""
+
+    def changes(self) -> int:
+        """A number that differs when another program has written; cheap."""
+
+    def close(self) -> None:
+        """Let go of the file."""

@@ -1,0 +1,94 @@
+"""What people have done again: jobs that wait begin now, and what was given up is enqueued as a job of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.jobs.model import NewJob, Replayed, Unique
+from otpy.jobs.store.sqlite.enqueue import insert
+from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from otpy.jobs.model import Job
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["hasten", "replay"]
+
+LET_GO = """
+update otpy_job set state = 'replayed', own_key = null, unique_key = iif(unique_until = 'forever', null, unique_key)
+where id = ?
+"""
+"""Its keys are those of the new one now; without this the old row would be in its way."""
+
+
+def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -> set[str]:
+    """Have those that wait for their time begin now; returns their queues."""
+    queues = set()
+    for one in ids:
+        row = db.execute("select queue from otpy_job where id = ? and state = 'scheduled'", (one,)).fetchone()
+        if row is not None:
+            db.execute("update otpy_job set state = 'ready', run_at = ? where id = ?", (now, one))
+            tally.moves(row[0], "scheduled", "ready", 1)
+            queues.add(row[0])
+    return queues
+
+
+def replay(
+    db: sqlite3.Connection, tally: Tally, ids: Sequence[int], *, is_forced: bool, gap_ms: int, now: int
+) -> list[Replayed]:
+    """Enqueue dead jobs again, each beginning so long after the one before."""
+    done: list[Replayed] = []
+    for one in ids:
+        started = sum(each.how == "new" for each in done)
+        done.append(_replay(db, tally, one, is_forced=is_forced, run_at=now + started * gap_ms, now=now))
+    return done
+
+
+def _replay(db: sqlite3.Connection, tally: Tally, id: int, *, is_forced: bool, run_at: int, now: int) -> Replayed:
+    row = db.execute(f"select {COLUMNS}, unique_until from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - ours
+    if row is None:
+        return Replayed(id, None, "", "missing")
+    job, until = job_of(row[:-1]), row[-1]
+    if job.state not in (("dead", "replayed") if is_forced else ("dead",)):
+        return Replayed(id, None, job.queue, "replayed" if job.state == "replayed" else "not_dead")
+    unique = None if job.unique_key is None else Unique(key=job.unique_key, until=until, on_conflict="raise")
+    db.execute("savepoint replay")
+    db.execute(LET_GO, (id,))
+    made = insert(db, tally, _again(job, unique, run_at), now)
+    if made.how != "new":
+        db.execute("rollback to replay")
+        db.execute("release replay")
+        return Replayed(id, made.id, job.queue, "taken")
+    db.execute("release replay")
+    tally.move(job, "replayed")
+    # What it has done once is done: a replay is the same work.
+    db.execute(
+        "insert into otpy_once (job, name, token, result)"
+        " select ?, name, token, result from otpy_once where job = ? and result is not null",
+        (made.id, id),
+    )
+    return Replayed(id, made.id, job.queue, "new")
+
+
+def _again(job: Job, unique: Unique | None, run_at: int) -> NewJob:
+    """The same work with fresh attempts, and as much time as the first one had."""
+    return NewJob(
+        kind=job.kind,
+        queue=job.queue,
+        args=job.args,
+        run_at=run_at,
+        priority=job.priority,
+        tenant=job.tenant,
+        needs=job.needs,
+        unique=unique,
+        key=job.key,
+        max_errors=job.max_errors,
+        max_crashes=job.max_crashes,
+        timeout_ms=job.timeout_ms,
+        deadline_at=None if job.deadline_at is None else run_at + job.deadline_at - job.created_at,
+        meta=job.effect_key.encode(),
+        replay_of=job.id,
+    )

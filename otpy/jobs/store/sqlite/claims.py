@@ -1,0 +1,156 @@
+"""Claims: who gets which job, for how long, and how it ended. The token alone decides whose a job is."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otpy.jobs.model import Ask, Attempt, Job, Settled, State
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["cancelled", "claim", "give", "note", "renew", "settle", "wanted"]
+
+TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
+
+AS_CLAIMED = "where id = ? and token = ? and state = 'running'"
+DONE = f"""
+update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ?
+{AS_CLAIMED} and not is_cancelled
+"""  # noqa: S608 - our own text
+"""What most attempts lead to, and no more."""
+ENDED = f"""
+update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finished_at = ?,
+    run_at = coalesce(?, run_at), reason = ?, errors = errors + ?, crashes = crashes + ?,
+    attempt = attempt - ?, releases = releases + ?
+{AS_CLAIMED}
+"""  # noqa: S608 - our own text
+# None of these says `returning`: that doubles what a statement costs.
+
+KEPT = 20
+"""Failed attempts of one job that are kept."""
+
+CRASHES = ("crash", "lost")
+"""Failures that took the agent or the program along."""
+
+
+def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
+    """Give jobs to the owners of one wish, one each, the first due first."""
+    where, values = wanted(ask, now)
+    text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
+    return give(db, tally, ask, db.execute(text, (*values, len(ask.owners))).fetchall(), now)
+
+
+def give(db: sqlite3.Connection, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
+    """Give these rows of jobs to the owners of a wish."""
+    until = now + ask.lease_ms
+    jobs = [
+        job._replace(state="running", attempt=job.attempt + 1, token=job.token + 1, owner=owner, lease_until=until)
+        for job, owner in zip(map(job_of, rows), ask.owners, strict=False)
+    ]
+    db.executemany(TAKE, [(job.attempt, job.token, job.owner, until, job.id) for job in jobs])
+    tally.moves(ask.queue, "ready", "running", len(jobs))
+    tally.claimed(jobs)
+    return jobs
+
+
+def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
+    """Which jobs a wish is for, as SQL and its values."""
+    # Not `run_at <= now`: what is ready was due, and need not wait again when the clock is set back.
+    where = ["state = 'ready' and queue = ? and (deadline_at is null or deadline_at > ?)"]
+    values: list[Any] = [ask.queue, now]
+    for column, word, given in (
+        ("needs", "in", ask.needs),
+        ("tenant", "not in", ask.not_tenants),
+        ("kind", "not in", ask.not_kinds),
+        ("kind", "in", ask.kinds),
+        ("tenant", "in", None if ask.tenant is None else (ask.tenant,)),
+    ):
+        if given or (given is not None and word == "in"):
+            where.append(f"{column} {word} ({', '.join('?' * len(given))})")
+            values.extend(given)
+    return " and ".join(where), values
+
+
+def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> bool:
+    """Write down how one attempt went."""
+    queue = tally.queue_of(outcome.id)
+    if queue is not None and outcome.state == "done" and outcome.attempt is None:
+        done = db.execute(DONE, (outcome.result, now, outcome.id, outcome.token))
+        if done.rowcount:
+            tally.moves(queue, "running", "done", 1)
+            return True
+    row = db.execute(f"select queue, is_cancelled, reason from otpy_job {AS_CLAIMED}", outcome[:2]).fetchone()  # noqa: S608
+    if row is None:
+        return False
+    queue, is_cancelled, why = row
+    ended = outcome._replace(state="cancelled", result=None, reason=why) if is_cancelled else outcome
+    tally.moves(queue, "running", _end_attempt(db, ended, now), 1)
+    if outcome.attempt is not None:
+        _remember(db, outcome.id, outcome.attempt)
+    return True
+
+
+def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
+    """Write it; the state it led to."""
+    failure = outcome.attempt.failure if outcome.attempt is not None else None
+    words = (
+        outcome.state,
+        outcome.result,
+        None if outcome.state in ("scheduled", "ready") else now,
+        outcome.run_at,
+        outcome.reason,
+        failure is not None and failure not in CRASHES,
+        failure in CRASHES,
+        outcome.is_free,
+        outcome.is_free,
+        outcome.id,
+        outcome.token,
+    )
+    try:
+        db.execute(ENDED, words)
+    except sqlite3.IntegrityError:
+        if outcome.state == "cancelled":
+            raise
+        # Unique until started, and a twin waits: the twin does it.
+        return _end_attempt(db, outcome._replace(state="cancelled", reason="its twin does it"), now)
+    return outcome.state
+
+
+def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
+    db.execute(
+        "insert or replace into otpy_failure (job, number, at, failure, text) values (?, ?, ?, ?, ?)",
+        (id, attempt.number, attempt.at, attempt.failure, attempt.text),
+    )
+    if attempt.number <= KEPT:
+        return
+    db.execute(
+        "delete from otpy_failure where job = ? and (number, at) not in"
+        " (select number, at from otpy_failure where job = ? order by at desc, number desc limit ?)",
+        (id, id, KEPT),
+    )
+
+
+def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
+    """Extend leases; returns those that are no longer held."""
+    text = "update otpy_job set lease_until = ? where id = ? and token = ? and state = 'running'"
+    return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
+
+
+def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Those that run and that somebody has cancelled."""
+    return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled").fetchall()
+
+
+def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+    """Keep how far a job is."""
+    done = db.execute(
+        "update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"
+        " where id = ? and token = ? and state = 'running'",
+        (progress, checkpoint, id, token),
+    )
+    return bool(done.rowcount)

@@ -1,0 +1,93 @@
+"""Enqueuing: new rows, and what happens when one with the same key is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from otpy.jobs.model import Inserted
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from otpy.jobs.model import NewJob, State, Unique
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["insert"]
+
+Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
+"""What statements are given to: a cursor of the caller's own, in `enqueue_in`."""
+
+INSERT = """
+insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
+                 max_errors, max_crashes, timeout_ms, deadline_at, created_at, meta, replay_of,
+                 schedule)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
+"""
+
+TAKEN = {
+    "started": "unique_until = 'started' and state in ('scheduled', 'ready')",
+    "finished": "unique_until = 'finished' and state in ('scheduled', 'ready', 'running')",
+    "forever": "unique_until = 'forever'",
+}
+"""By whom a unique key is taken, as the indexes say it."""
+
+
+def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
+    """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
+    state: State = "ready" if new.run_at <= now else "scheduled"
+    unique = new.unique
+    made = db.execute(
+        INSERT,
+        (
+            new.kind,
+            new.queue,
+            state,
+            new.args,
+            new.run_at,
+            new.priority,
+            new.tenant,
+            new.needs,
+            unique and unique.key,
+            unique and unique.until,
+            new.key,
+            new.max_errors,
+            new.max_crashes,
+            new.timeout_ms,
+            new.deadline_at,
+            now,
+            new.meta,
+            new.replay_of,
+            new.schedule,
+        ),
+    )
+    if not made.rowcount:
+        return _taken(db, tally, new, now)
+    tally.add(new.queue, state)
+    assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
+    return Inserted(made.lastrowid)
+
+
+def _taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
+    row = db.execute("select id, kind, args from otpy_job where own_key = ?", (new.key,)).fetchone()
+    if row is not None:
+        return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")
+    assert new.unique is not None  # noqa: S101 - one of the two stood in the way
+    return _not_unique(db, tally, new, new.unique, now)
+
+
+def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
+    job, queue, state = db.execute(
+        f"select id, queue, state from otpy_job where unique_key = ? and {TAKEN[unique.until]}",  # noqa: S608 - our own text
+        (unique.key,),
+    ).fetchone()
+    if unique.on_conflict == "raise":
+        return Inserted(job, "refused")
+    if unique.on_conflict == "keep" or state not in ("scheduled", "ready"):
+        return Inserted(job, "kept")
+    after: State = "ready" if new.run_at <= now else "scheduled"
+    db.execute(
+        "update otpy_job set args = ?, run_at = ?, priority = ?, state = ? where id = ?",
+        (new.args, new.run_at, new.priority, after, job),
+    )
+    tally.moves(queue, state, after, 1)
+    return Inserted(job, "replaced")

@@ -1,0 +1,108 @@
+"""Claims of queues with tenants or limits: candidates are looked at, and those are taken that are picked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from otpy.jobs.store.picking import Candidate, pick
+from otpy.jobs.store.sqlite.claims import give, wanted
+from otpy.jobs.store.sqlite.rows import COLUMNS
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from otpy.jobs.model import Ask, Job, Rate
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["age", "allow", "claim_fairly", "is_shared", "unused"]
+
+RING = 64
+"""Tenants whose jobs are looked at for one wish; the next wish goes on behind them."""
+
+
+AGE = """
+update otpy_job set priority = priority - 1, aged = aged + 1 where id in (
+    select id from otpy_job where state = 'ready' and priority > 0 and run_at + ? * (aged + 1) <= ? limit ?
+)
+"""
+
+
+def is_shared(db: sqlite3.Connection, queue: str) -> bool:
+    """Whether jobs of any tenant are ready."""
+    row = db.execute(
+        "select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ? limit 1", (queue,)
+    ).fetchone()
+    return row is not None
+
+
+def claim_fairly(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
+    """As `claims.claim`, within all limits and turn by turn."""
+    full = tuple(kind for kind, room in ask.kind_rooms.items() if room <= 0)
+    ask = replace(ask, not_kinds=(*ask.not_kinds, *full))
+    picked = pick(ask, _candidates(db, ask, now))
+    text = f"select {COLUMNS} from otpy_job where id = ?"  # noqa: S608 - our own text
+    return give(db, tally, ask, [db.execute(text, (one.id,)).fetchone() for one in picked], now)
+
+
+def _candidates(db: sqlite3.Connection, ask: Ask, now: int) -> list[Candidate]:
+    """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be."""
+    found: dict[int, tuple[Candidate, int]] = {}
+    limited = [kind for kind, room in ask.kind_rooms.items() if room > 0]
+    for tenant in _tenants(db, ask):
+        own = replace(ask, tenant=tenant)
+        plain = replace(own, not_kinds=(*own.not_kinds, *limited))
+        for wish in (
+            plain,
+            *(replace(own, kinds=(kind,)) for kind in limited if ask.kinds is None or kind in ask.kinds),
+        ):
+            for job, kind, priority, run_at in _first(db, wish, now):
+                found[job] = Candidate(job, kind, tenant, priority), run_at
+    return [one for one, _ in sorted(found.values(), key=lambda item: (item[0].priority, item[1], item[0].id))]
+
+
+def _first(db: sqlite3.Connection, wish: Ask, now: int) -> list[tuple[Any, ...]]:
+    where, values = wanted(wish, now)
+    return db.execute(
+        f"select id, kind, priority, run_at from otpy_job where {where} order by priority, run_at, id limit ?",  # noqa: S608
+        (*values, len(wish.owners)),
+    ).fetchall()
+
+
+def _tenants(db: sqlite3.Connection, ask: Ask) -> list[str]:
+    """Whose jobs are ready: those behind the one that had the last turn, then the others; nobody's is one of them."""
+    if ask.tenant is not None:
+        return [ask.tenant]
+    text = "select min(tenant) from otpy_job where state = 'ready' and queue = ? and tenant > ?"
+    found: list[str] = []
+    after, last = ask.after_tenant, ""
+    for low, high in ((after, None), ("", after)):
+        last = low
+        while len(found) < RING:
+            (last,) = db.execute(text, (ask.queue, last)).fetchone()
+            if last is None or (high is not None and last > high):
+                break
+            found.append(last)
+    return [tenant for tenant in ("", *dict.fromkeys(found)) if tenant not in ask.not_tenants]
+
+
+def allow(db: sqlite3.Connection, key: str, rate: Rate, *, wish: int, now: int) -> int:
+    """How many of so many may begin now by a rate (GCRA); they are counted."""
+    row = db.execute("select tat from otpy_rate where key = ?", (key,)).fetchone()
+    most = now + rate.burst * rate.period_ms  # later only when the clock was set back
+    tat = min(max(float(row[0]) if row else 0.0, float(now)), most)
+    number = max(0, min(wish, int((now - tat) / rate.period_ms + rate.burst + 1e-9)))
+    if number:
+        db.execute("insert or replace into otpy_rate (key, tat) values (?, ?)", (key, tat + number * rate.period_ms))
+    return number
+
+
+def unused(db: sqlite3.Connection, key: str, rate: Rate, *, number: int) -> None:
+    """So many of them did not begin."""
+    db.execute("update otpy_rate set tat = tat - ? where key = ?", (number * rate.period_ms, key))
+
+
+def age(db: sqlite3.Connection, *, step_ms: int, limit: int, now: int) -> int:
+    """Move up what has waited: one step of priority for each `step_ms`, up to 0; what is urgent does not age."""
+    done = db.execute(AGE, (step_ms, now, limit))
+    return done.rowcount

@@ -1,0 +1,125 @@
+"""The file and those beside it: where they may be, who may read them, and who has them open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from weakref import WeakSet
+
+from otpy.jobs.errors import StoreBusyError, StoreError
+
+__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network"]
+
+PAUSE = 0.01
+"""Seconds between two looks whether another program has opened the file."""
+
+OWNER_ONLY = 0o600
+
+NETWORK = {
+    *("afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "smb3"),
+    *("fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "smbfs"),
+}
+"""File systems of other machines: their locks do not hold what SQLite needs of them, and files were spoilt so."""
+
+
+def make_file(path: Path) -> None:
+    """Have a file that only its owner can read; SQLite gives those beside it the same rights.
+
+    One that is there is not even opened: to close it would let go of all locks of this process on it, also those of
+    another connection.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY)
+    except FileExistsError:
+        return
+    os.fchmod(fd, OWNER_ONLY)  # whatever the umask
+    os.close(fd)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)  # that it is there outlives a power failure, too
+    finally:
+        os.close(folder)
+
+
+def refuse_network(path: Path) -> None:
+    """Raises StoreError for a file on another machine; where the system does not say what is mounted, for none."""
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return
+    kind = file_system_of(path, mounts)
+    if kind in NETWORK:
+        raise StoreError(str(path), f"it is on a network file system ({kind}), whose locks cannot be relied on")
+
+
+def file_system_of(path: Path, mounts: str) -> str | None:
+    """The kind of file system a path is on, by the text of /proc/self/mountinfo; the last one that covers it counts."""
+    best, found = -1, None
+    for line in mounts.splitlines():
+        left, _, right = line.partition(" - ")
+        place = Path(left.split(" ")[4].encode("utf-8", "surrogateescape").decode("unicode_escape"))
+        if path.is_relative_to(place) and len(place.parts) >= best:
+            best, found = len(place.parts), right.split(" ")[0]
+    return found
+
+
+class FileLock:
+    """Says that a program has the store open: who comes and is alone knows that nobody is in the middle of anything."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        """Take it, alone if nobody else has it, until `share`.
+
+        Raises:
+            StoreBusyError: somebody has been opening the file for longer than `patience` seconds.
+        """
+        self._fd = os.open(f"{path}-open", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
+        os.fchmod(self._fd, OWNER_ONLY)
+        self.is_alone = self._wait(str(path), time.monotonic() + patience)
+        log = Path(f"{path}-wal")
+        self.was_unclean = self.is_alone and log.exists() and log.stat().st_size > 0
+        """Whether nobody has it open, and its last user has left without closing it."""
+        _LOCKS.add(self)
+
+    def share(self) -> None:
+        """Let others have it open, too."""
+        fcntl.flock(self._fd, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        """It is closed."""
+        _LOCKS.discard(self)
+        os.close(self._fd)
+
+    def leave(self) -> None:
+        """In a forked child: the parent has it open, and alone decides when it is not."""
+        os.close(self._fd)
+
+    def _wait(self, path: str, until: float) -> bool:
+        while not self._can(fcntl.LOCK_EX):
+            if self._can(fcntl.LOCK_SH):
+                return False
+            if time.monotonic() > until:
+                os.close(self._fd)
+                raise StoreBusyError(path, "another program has begun to open it and does not get on")
+            time.sleep(PAUSE)
+        return True
+
+    def _can(self, how: int) -> bool:
+        try:
+            fcntl.flock(self._fd, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+_LOCKS: WeakSet[FileLock] = WeakSet()
+
+
+def _leave_all() -> None:
+    for lock in list(_LOCKS):
+        lock.leave()
+    _LOCKS.clear()
+
+
+os.register_at_fork(after_in_child=_leave_all)

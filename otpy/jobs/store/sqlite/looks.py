@@ -1,0 +1,81 @@
+"""Looking at jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from otpy.jobs.model import QueueLook, State
+from otpy.jobs.store.sqlite.rows import COLUMNS, attempts_of, job_of
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from otpy.jobs.model import Job, Look
+
+__all__ = ["WANTS", "find", "get", "has_ready", "queues", "running"]
+
+WANTS = """
+select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
+group by queue, kind, needs order by queue, kind, needs
+"""
+
+
+def get(db: sqlite3.Connection, id: int) -> Job | None:
+    """One job, with its failed attempts."""
+    row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - our own text
+    return None if row is None else job_of(row)._replace(attempts=attempts_of(db, id))
+
+
+def find(db: sqlite3.Connection, look: Look) -> list[Job]:
+    """Those that fit, the newest first."""
+    where, values = ["1"], list[Any]()
+    for column, value in (("queue", look.queue), ("kind", look.kind)):
+        if value is not None:
+            where.append(f"{column} = ?")
+            values.append(value)
+    if look.state is not None:  # written out: SQLite does not use a partial index for what it learns later
+        where.append(f"state = '{look.state}'" if look.state in get_args(State) else "0")
+    if look.before is not None:
+        where.append("id < ?")
+        values.append(look.before)
+    text = f"select {COLUMNS} from otpy_job where {' and '.join(where)} order by id desc limit ?"  # noqa: S608 - our own text
+    return [job_of(row) for row in db.execute(text, (*values, look.limit))]
+
+
+def running(db: sqlite3.Connection) -> list[Job]:
+    """Those that have a lease."""
+    return [job_of(row) for row in db.execute(f"select {COLUMNS} from otpy_job where state = 'running'")]  # noqa: S608 - ours
+
+
+def has_ready(db: sqlite3.Connection, queue: str) -> bool:
+    """Whether a job of it is ready now."""
+    row = db.execute("select 1 from otpy_job where state = 'ready' and queue = ? limit 1", (queue,)).fetchone()
+    return row is not None
+
+
+def queues(db: sqlite3.Connection) -> list[QueueLook]:
+    """Each queue, by name."""
+    numbers: dict[str, dict[str, int]] = {}
+    for queue, state, number in db.execute("select queue, state, number from otpy_tally order by queue"):
+        numbers.setdefault(queue, {})[state] = number
+    return [QueueLook(queue, found, _oldest(db, queue)) for queue, found in numbers.items()]
+
+
+def _oldest(db: sqlite3.Connection, queue: str) -> int | None:
+    """When the job was due that has waited longest: the first of each priority, of which there are few."""
+    oldest = None
+    row = _first(db, queue, -(2**63))
+    while row is not None:
+        priority, run_at = row
+        oldest = run_at if oldest is None else min(oldest, run_at)
+        row = None if priority == 2**63 - 1 else _first(db, queue, priority + 1)
+    return oldest
+
+
+def _first(db: sqlite3.Connection, queue: str, priority: int) -> tuple[int, int] | None:
+    row: tuple[int, int] | None = db.execute(
+        "select priority, run_at from otpy_job where state = 'ready' and queue = ? and priority >= ?"
+        " order by priority, run_at limit 1",
+        (queue, priority),
+    ).fetchone()
+    return row

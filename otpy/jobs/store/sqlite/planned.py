@@ -1,0 +1,94 @@
+"""Schedules in the store, and the one transaction that enqueues a job for one of their times."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from otpy.jobs.args import pack, unpack
+from otpy.jobs.model import NewJob, Schedule, Unique
+from otpy.jobs.store.sqlite.enqueue import insert
+from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+from otpy.jobs.store.sqlite.upkeep import cancel
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from otpy.jobs.model import Job
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["fire", "pause", "plan", "schedules"]
+
+FIELDS = [field.name for field in fields(Schedule)]
+TIMES = ("expr", "tz")
+"""What decides when: with another of these a schedule is another one."""
+
+
+def plan(db: sqlite3.Connection, schedule: Schedule, now: int) -> None:
+    """Keep one; its past is that of the row which is there, unless its times have changed."""
+    old = get(db, schedule.id)
+    is_same = old is not None and all(getattr(old, name) == getattr(schedule, name) for name in TIMES)
+    fired_at = old.fired_at if old is not None and is_same else now
+    kept = replace(schedule, fired_at=fired_at, is_paused=old is not None and old.is_paused)
+    values = [_value(kept, name) for name in FIELDS]
+    text = f"insert or replace into otpy_schedule ({', '.join(FIELDS)}) values ({', '.join('?' * len(FIELDS))})"  # noqa: S608
+    db.execute(text, values)
+
+
+def get(db: sqlite3.Connection, id: str) -> Schedule | None:
+    """One."""
+    row = db.execute(f"select {', '.join(FIELDS)} from otpy_schedule where id = ?", (id,)).fetchone()  # noqa: S608 - ours
+    return None if row is None else _schedule_of(row)
+
+
+def schedules(db: sqlite3.Connection) -> list[Schedule]:
+    """All of them."""
+    return [_schedule_of(row) for row in db.execute(f"select {', '.join(FIELDS)} from otpy_schedule order by id")]  # noqa: S608
+
+
+def fire(db: sqlite3.Connection, tally: Tally, id: str, *, at: int, run_at: int, now: int) -> list[Job]:
+    """Enqueue for one time, and note it; its key makes it once, whoever leads. Returns what is to be cancelled."""
+    schedule = get(db, id)
+    if schedule is None or schedule.is_paused or schedule.fired_at >= at:
+        return []
+    db.execute("update otpy_schedule set fired_at = ? where id = ?", (at, id))
+    text = f"select {COLUMNS} from otpy_job where schedule = ? and state in ('scheduled', 'ready', 'running')"  # noqa: S608
+    living = [job_of(row) for row in db.execute(text, (id,))]
+    stopped: list[Job] = []
+    match schedule.overlap:
+        case "skip" if living:
+            return []
+        case "queue_one" if any(job.state != "running" for job in living):
+            return []
+        case "cancel_old":
+            stopped = cancel(db, tally, [job.id for job in living], f"the next one of {id} has come", now)
+    insert(db, tally, schedule.job._replace(key=f"{id} at {at}", run_at=run_at, schedule=id), now)
+    return stopped
+
+
+def pause(db: sqlite3.Connection, id: str, *, is_paused: bool, now: int) -> bool:
+    """Fire it no more, or again from now on."""
+    done = db.execute(
+        "update otpy_schedule set is_paused = ?, fired_at = max(fired_at, ?) where id = ?", (is_paused, now, id)
+    )
+    return bool(done.rowcount)
+
+
+def _value(schedule: Schedule, name: str) -> object:
+    return _packed(schedule.job) if name == "job" else getattr(schedule, name)
+
+
+def _packed(job: NewJob) -> bytes:
+    return pack({**job._asdict(), "unique": job.unique and asdict(job.unique)})
+
+
+def _unpacked(data: bytes) -> NewJob:
+    job = NewJob(**unpack(data))
+    return job if job.unique is None else job._replace(unique=Unique(**unpack(data)["unique"]))
+
+
+def _schedule_of(row: tuple[Any, ...]) -> Schedule:
+    facts = dict(zip(FIELDS, row, strict=True))
+    facts["job"] = _unpacked(facts["job"])
+    facts["is_paused"] = bool(facts["is_paused"])
+    return Schedule(**facts)

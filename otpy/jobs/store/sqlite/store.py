@@ -1,0 +1,194 @@
+"""The file: its connection, its settings, and what its failures mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError
+from otpy.jobs.store.sqlite import leading
+from otpy.jobs.store.sqlite.files import FileLock, make_file, refuse_network
+from otpy.jobs.store.sqlite.transaction import SqliteTransaction
+from otpy.jobs.store.sqlite.versions import check, migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from otpy.jobs.model import Lead
+
+__all__ = ["SqliteStore", "store_error", "wall_clock"]
+
+MEMORY = ":memory:"
+
+SETTINGS = """
+pragma auto_vacuum = incremental;
+pragma journal_mode = wal;
+pragma synchronous = {synchronous};
+pragma foreign_keys = on;
+pragma wal_autocheckpoint = 1000;
+pragma journal_size_limit = 67108864;
+pragma temp_store = memory;
+pragma cache_size = -8000;
+"""
+
+ERRORS: dict[str, tuple[type[StoreError], str]] = {
+    "SQLITE_BUSY": (StoreBusyError, "another program has been writing to it for too long"),
+    "SQLITE_LOCKED": (StoreBusyError, "another program has been writing to it for too long"),
+    "SQLITE_FULL": (StoreFullError, "the disk is full"),
+    "SQLITE_CORRUPT": (StoreBrokenError, "the file is damaged: restore a copy of it"),
+    "SQLITE_NOTADB": (StoreBrokenError, "the file is something else"),
+    "SQLITE_IOERR": (StoreError, "the disk does not work"),
+    "SQLITE_READONLY": (StoreError, "it may not be written"),
+    "SQLITE_CANTOPEN": (StoreError, "it cannot be opened"),
+}
+
+KEPT_OPEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_CONSTRAINT")
+"""Failures after which the connection is sound. After others, of the disk above all, it is made anew: what SQLite
+remembers of a file whose last sync has failed is not what the file says."""
+
+_LEFT: list[sqlite3.Connection] = []
+"""Connections that came into this process by a fork. To close them here would touch the parent's file."""
+
+
+def wall_clock() -> int:
+    """Milliseconds of the wall clock."""
+    return time.time_ns() // 1_000_000
+
+
+def store_error(path: str, error: sqlite3.Error | OSError) -> StoreError:
+    """What a failure means: a clear word, and what SQLite or the system says."""
+    name = getattr(error, "sqlite_errorname", "")
+    for start, (kind, meaning) in ERRORS.items():
+        if name.startswith(start):
+            return kind(path, f"{meaning} ({error}, {name})")
+    return StoreError(path, f"{error} ({name})" if name else str(error))
+
+
+class SqliteStore:
+    """As `otpy.jobs.store.protocol.Store` says. Opened and used by one thread."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        profile: Literal["full", "fast"] = "full",
+        patience: float = 5.0,
+        now: Callable[[], int] = wall_clock,
+        redact: Callable[[str], str] | None = None,
+    ) -> None:
+        """Open the file, which is made when it is not there.
+
+        Args:
+            path: the file, or `:memory:` for one that lives as long as this object.
+            profile: `full` has each commit on the disk before it returns; `fast` loses nothing when the program dies,
+                but may lose the last commits when the power fails.
+            patience: seconds to wait for another program that writes.
+            now: the time, in milliseconds.
+            redact: takes secrets out of a text before it is written.
+
+        Raises:
+            StoreError: it cannot be opened, is damaged, or is on a network file system.
+            StoreVersionError: a newer otpy has written it.
+        """
+        self.path = str(path)
+        self._profile, self._patience, self._now, self._redact = profile, patience, now, redact
+        self._claims: dict[int, str] = {}
+        self._pid = os.getpid()
+        self._is_doubtful = False
+        with self._failures():
+            self._lock = None if self.path == MEMORY else self._locked()
+            try:
+                self._db = self._connect()
+            except BaseException:
+                self._unlock()
+                raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqliteTransaction]:
+        """Begin one that may write."""
+        if self._pid != os.getpid():
+            raise StoreError(self.path, "it was opened before a fork: a child must open it by itself")
+        with self._failures():
+            self._mend()
+            self._db.execute("begin immediate")
+            try:
+                transaction = SqliteTransaction(self._db, self._now(), self._claims, self._redact)
+                yield transaction
+                transaction.finish()
+                self._db.execute("commit")
+            except BaseException:
+                if self._db.in_transaction:
+                    with suppress(sqlite3.Error):  # some failures end it by themselves
+                        self._db.execute("rollback")
+                raise
+
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last."""
+        with self._failures():
+            return leading.lead(self._db, name)
+
+    def changes(self) -> int:
+        """Differs when another program has written."""
+        with self._failures():
+            self._mend()
+            return int(self._db.execute("pragma data_version").fetchone()[0])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._pid != os.getpid():
+            _LEFT.append(self._db)
+            return
+        self._db.close()
+        self._unlock()
+
+    def _locked(self) -> FileLock:
+        path = Path(os.path.realpath(self.path))
+        refuse_network(path)
+        try:
+            make_file(path)
+            return FileLock(path, self._patience)
+        except OSError as error:
+            raise store_error(self.path, error) from None
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=self._patience, isolation_level=None, cached_statements=256)
+        try:
+            self._prepare(db, self._lock)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection, lock: FileLock | None) -> None:
+        db.executescript(SETTINGS.format(synchronous="full" if self._profile == "full" else "normal"))
+        if lock is not None and lock.was_unclean:
+            check(db)
+            lock.was_unclean = False
+        migrate(db, self.path, is_alone=lock is None or lock.is_alone)
+        if lock is not None and lock.is_alone:
+            lock.share()
+            lock.is_alone = False
+
+    def _mend(self) -> None:
+        """Have a sound connection, after one that may be none."""
+        if self._is_doubtful and self.path != MEMORY:
+            self._db.close()
+            self._db = self._connect()
+        self._is_doubtful = False
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._is_doubtful = not getattr(error, "sqlite_errorname", "").startswith(KEPT_OPEN)
+            raise store_error(self.path, error) from None

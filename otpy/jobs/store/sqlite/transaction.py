@@ -1,0 +1,218 @@
+"""One transaction on the file: `Transaction` for SQLite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from otpy.jobs.model import Want
+from otpy.jobs.redact import redacted
+from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
+from otpy.jobs.store.sqlite.tally import Tally
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+
+    from otpy.jobs.model import (
+        Ask,
+        Fence,
+        Inserted,
+        Job,
+        Lead,
+        Look,
+        NewJob,
+        Once,
+        QueueLook,
+        Replayed,
+        Schedule,
+        Settled,
+    )
+
+__all__ = ["SqliteTransaction"]
+
+
+class SqliteTransaction:
+    """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
+
+    def __init__(
+        self, db: sqlite3.Connection, now: int, claims: dict[int, str], redact: Callable[[str], str] | None
+    ) -> None:
+        """Begun already."""
+        self._db = db
+        self._redact = redact
+        self._tally = Tally(claims)
+        self.now = now
+
+    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
+        """Enqueue."""
+        return [enqueue.insert(self._db, self._tally, one, self.now) for one in new]
+
+    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+        """Give jobs to agents."""
+        if not self._holds(fence):
+            return None
+        return [job for ask in asks for job in self._claim(ask)]
+
+    def _claim(self, ask: Ask) -> list[Job]:
+        rate = ask.rate
+        if rate is not None:
+            wish = len(ask.owners)
+            number = fair.allow(self._db, ask.queue, rate, wish=wish, now=self.now)
+            ask = replace(ask, owners=ask.owners[:number])
+        is_plain = not ask.kind_rooms and ask.tenant_limit is None and not fair.is_shared(self._db, ask.queue)
+        give = claims.claim if is_plain else fair.claim_fairly
+        jobs = give(self._db, self._tally, ask, self.now)
+        if rate is not None and len(jobs) < len(ask.owners):
+            fair.unused(self._db, ask.queue, rate, number=len(ask.owners) - len(jobs))
+        return jobs
+
+    def has_ready(self, queue: str) -> bool:
+        """Whether a job of it is ready now."""
+        return looks.has_ready(self._db, queue)
+
+    def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
+        """Move up what has waited."""
+        return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
+
+    def pause(self, queue: str) -> None:
+        """Give none of its jobs."""
+        self._db.execute("insert or ignore into otpy_paused (queue, since) values (?, ?)", (queue, self.now))
+
+    def resume(self, queue: str) -> None:
+        """Give them again."""
+        self._db.execute("delete from otpy_paused where queue = ?", (queue,))
+
+    def paused(self) -> dict[str, int]:
+        """The queues that are paused, and since when."""
+        return dict(self._db.execute("select queue, since from otpy_paused order by queue"))
+
+    def wants(self, limit: int) -> list[Want]:
+        """What ready jobs want: kinds, queues and labels, with how many there are of each."""
+        return [Want(*row) for row in self._db.execute(looks.WANTS, (limit,))]
+
+    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+        """Write down how attempts went."""
+        return [claims.settle(self._db, self._tally, self._seemly(outcome), self.now) for outcome in outcomes]
+
+    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
+        """Extend leases."""
+        return claims.renew(self._db, held, self.now + lease_ms)
+
+    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+        """Keep how far a job is."""
+        return claims.note(self._db, id, token, progress, checkpoint)
+
+    def begin_once(self, id: int, token: int, name: str) -> Once:
+        """Begin what is done once."""
+        return once.begin(self._db, id, token, name)
+
+    def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
+        """It is done."""
+        return once.keep(self._db, id, token, name, result)
+
+    def drop_once(self, id: int, token: int, name: str) -> None:
+        """It failed."""
+        once.drop(self._db, id, token, name)
+
+    def cancelled(self) -> list[tuple[int, int]]:
+        """Those that run and are to be cancelled."""
+        return claims.cancelled(self._db)
+
+    def promote(self, limit: int, fence: Fence) -> set[str] | None:
+        """Make those ready whose time has come."""
+        return upkeep.promote(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+
+    def expire(self, limit: int, fence: Fence) -> list[int] | None:
+        """Give up those that are overdue."""
+        return upkeep.expire(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+
+    def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
+        """Take back jobs of dead programs."""
+        if not self._holds(fence):
+            return None
+        if lease_ms is not None:
+            upkeep.shorten(self._db, self.now + lease_ms)
+        return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
+
+    def due(self) -> int | None:
+        """The next time of a job that waits."""
+        return upkeep.due(self._db)
+
+    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
+        """Cancel jobs."""
+        return upkeep.cancel(self._db, self._tally, ids, redacted(reason, self._redact), self.now)
+
+    def hasten(self, ids: Sequence[int]) -> set[str]:
+        """Have those that are scheduled begin now."""
+        return again.hasten(self._db, self._tally, ids, self.now)
+
+    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+        """Enqueue dead jobs once more."""
+        return again.replay(self._db, self._tally, ids, is_forced=is_forced, gap_ms=gap_ms, now=self.now)
+
+    def prune(self, before: int, limit: int) -> int:
+        """Forget old jobs."""
+        return upkeep.prune(self._db, self._tally, before=before, limit=limit)
+
+    def get(self, id: int) -> Job | None:
+        """One job."""
+        return looks.get(self._db, id)
+
+    def find(self, look: Look) -> list[Job]:
+        """Jobs that fit."""
+        return looks.find(self._db, look)
+
+    def running(self) -> list[Job]:
+        """Those that have a lease."""
+        return looks.running(self._db)
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is."""
+        return looks.queues(self._db)
+
+    def plan(self, schedules: Sequence[Schedule]) -> None:
+        """Keep schedules."""
+        for schedule in schedules:
+            planned.plan(self._db, schedule, self.now)
+
+    def schedules(self) -> list[Schedule]:
+        """All that are kept."""
+        return planned.schedules(self._db)
+
+    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
+        """Enqueue the job of a schedule."""
+        if not self._holds(fence):
+            return None
+        return planned.fire(self._db, self._tally, id, at=at, run_at=run_at, now=self.now)
+
+    def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
+        """Fire it no more, or again."""
+        return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
+
+    def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
+        """Lead if nobody else does."""
+        return leading.elect(self._db, name, owner, ttl_ms, over, self.now)
+
+    def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
+        """Go on leading."""
+        return leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
+
+    def resign(self, fence: Fence, owner: str) -> None:
+        """Lead no longer."""
+        leading.resign(self._db, fence, owner, self.now)
+
+    def finish(self) -> None:
+        """Write what was gathered; right before the commit."""
+        self._tally.write(self._db)
+
+    def _seemly(self, outcome: Settled) -> Settled:
+        """Without secrets, which errors tell."""
+        attempt, hook = outcome.attempt, self._redact
+        if hook is None or (attempt is None and not outcome.reason):
+            return outcome
+        attempt = attempt and replace(attempt, text=redacted(attempt.text, hook))
+        return outcome._replace(attempt=attempt, reason=redacted(outcome.reason, hook))
+
+    def _holds(self, fence: Fence) -> bool:
+        return leading.holds(self._db, fence, self.now)

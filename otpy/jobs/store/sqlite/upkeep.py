@@ -1,0 +1,124 @@
+"""What the leader does besides claims: due jobs, overdue ones, those of dead programs, old ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.jobs.model import Attempt, Settled
+from otpy.jobs.store.sqlite.claims import settle
+from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from otpy.jobs.model import Job, State
+    from otpy.jobs.store.sqlite.tally import Tally
+
+__all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]
+
+SPARE = 1_000
+"""Unused pages that a file may keep."""
+SHRINK = 500
+"""Pages that one round gives back."""
+
+
+def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[str]:
+    """Make those ready whose time has come. No unique key is in the way: they hold it in both states."""
+    rows = db.execute(
+        "update otpy_job set state = 'ready' where id in"
+        " (select id from otpy_job where state = 'scheduled' and run_at <= ? order by run_at limit ?) returning queue",
+        (now, limit),
+    ).fetchall()
+    for (queue,) in rows:
+        tally.moves(queue, "scheduled", "ready", 1)
+    return {queue for (queue,) in rows}
+
+
+def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[int]:
+    """Give up those that wait and whose deadline is over; returns their ids."""
+    rows = db.execute(
+        "select id, queue, state from otpy_job where deadline_at <= ? and state in ('scheduled', 'ready') limit ?",
+        (now, limit),
+    ).fetchall()
+    for job, queue, state in rows:
+        db.execute("update otpy_job set state = 'dead', reason = 'deadline', finished_at = ? where id = ?", (now, job))
+        tally.moves(queue, state, "dead", 1)
+    return [row[0] for row in rows]
+
+
+def due(db: sqlite3.Connection) -> int | None:
+    """The next time at which `promote` or `expire` has something to do; two looks at the ends of indexes."""
+    row: tuple[int | None] = db.execute(
+        """
+        select min(at) from (
+            select min(run_at) as at from otpy_job where state = 'scheduled' union all
+            select min(deadline_at) from otpy_job where deadline_at is not null and state in ('scheduled', 'ready'))
+        """
+    ).fetchone()
+    return row[0]
+
+
+def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, now: int) -> list[Job]:
+    """Take back jobs whose program is gone. Needs no handler, and asks nobody."""
+    rows = db.execute(
+        f"select {COLUMNS} from otpy_job where state = 'running' and lease_until < ? order by lease_until limit ?",  # noqa: S608
+        (now - grace_ms, limit),
+    ).fetchall()
+    jobs = [job_of(row) for row in rows]
+    for job in jobs:
+        settle(db, tally, _lost(job, now), now)
+    return jobs
+
+
+def shorten(db: sqlite3.Connection, until: int) -> None:
+    """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
+    db.execute("update otpy_job set lease_until = ? where state = 'running' and lease_until > ?", (until, until))
+
+
+def _lost(job: Job, now: int) -> Settled:
+    attempt = Attempt(number=job.attempt, at=now, failure="lost", text=f"{job.owner} was not heard of within its lease")
+    if job.crashes + 1 >= job.max_crashes:
+        return Settled(id=job.id, token=job.token, state="dead", reason="crashes", attempt=attempt)
+    pause = 0 if not job.crashes else min(1_000 * 2 ** min(job.crashes, 10), 60_000)
+    state: State = "scheduled" if pause else "ready"
+    return Settled(id=job.id, token=job.token, state=state, run_at=now + pause, attempt=attempt)
+
+
+def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str, now: int) -> list[Job]:
+    """Cancel those that wait; mark and return those that run."""
+    running = []
+    for one in ids:
+        row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (one,)).fetchone()  # noqa: S608 - our own text
+        job = None if row is None else job_of(row)
+        if job is not None and job.state == "running":
+            db.execute("update otpy_job set is_cancelled = 1, reason = ? where id = ?", (reason, one))
+            running.append(job)
+        elif job is not None and job.state in ("scheduled", "ready"):
+            db.execute(
+                "update otpy_job set state = 'cancelled', reason = ?, finished_at = ? where id = ?", (reason, now, one)
+            )
+            tally.move(job, "cancelled")
+    return running
+
+
+def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> int:
+    """Forget jobs that ended before; dead ones stay until somebody has looked at them. Returns how many."""
+    rows = db.execute(
+        "delete from otpy_job where id in (select id from otpy_job where finished_at < ? and state <> 'dead'"
+        " order by finished_at limit ?) returning id, queue, state",
+        (before, limit),
+    ).fetchall()
+    for table in ("otpy_failure", "otpy_once"):
+        db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
+    tally.drop((queue, state) for _, queue, state in rows)
+    _shrink(db)
+    return len(rows)
+
+
+def _shrink(db: sqlite3.Connection) -> None:
+    """Give unused pages back to the disk when they are many, a few at a time; else they are soon used again."""
+    unused, pages = (db.execute(f"pragma {what}").fetchone()[0] for what in ("freelist_count", "page_count"))
+    if unused > SPARE and unused > pages // 4:
+        for _ in range(min(SHRINK, unused - SPARE)):
+            db.execute("pragma incremental_vacuum(1)")  # Python takes but one step of a pragma without rows

@@ -1,0 +1,101 @@
+"""The timekeeper: it enqueues the jobs of all schedules when their time has come. One of the leader's duties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
+from otpy.jobs.cron import due, following
+from otpy.jobs.errors import StoreError
+from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.writer import Writer
+from otpy.runtime.request import cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.model import Fence, Job, Schedule
+    from otpy.jobs.setup import Setup
+    from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.timers import Timer
+
+__all__ = ["Timekeeper"]
+
+SLICE = 60.0
+"""Seconds it sleeps at most: the wall clock may be set meanwhile, forwards or back."""
+PAUSES = Backoff(first=0.1, most=5.0)
+"""Before a look that the store has failed is tried again."""
+
+
+class Round:
+    """One look at all schedules, in the writer's thread: each time that is due is fired, once."""
+
+    def __init__(self, fence: Fence, chance: Callable[[], float]) -> None:
+        """Of this leader."""
+        self.fence = fence
+        self.chance = chance
+        self.next_at: int | None = None
+        self.queues: set[str] = set()
+        self.stopped: list[Job] = []
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it. A time that has been is not fired again when the clock is set back: the row says what was the last."""
+        for schedule in tx.schedules():
+            if schedule.is_paused:
+                continue
+            for at in due(schedule, schedule.fired_at, tx.now):
+                self._fire(tx, schedule, at)
+            follows = following(schedule, tx.now)
+            self.next_at = follows if self.next_at is None else min(self.next_at, follows)
+
+    def _fire(self, tx: Transaction, schedule: Schedule, at: int) -> None:
+        run_at = at + round(schedule.jitter * 1_000 * self.chance())
+        self.stopped += tx.fire(schedule.id, at, run_at, self.fence) or ()
+        self.queues.add(schedule.job.queue)
+
+
+class Timekeeper(GenServer):
+    """Keeps the schedules that this program declares, and fires those of all."""
+
+    def init(self, setup: Setup, fence: Fence) -> None:
+        """Look at once; what is declared here, and elsewhere, is in the store."""
+        self.setup, self.fence = setup, fence
+        self.writer = self.system.ref(setup.actor(Writer, "writer"))
+        self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
+        self._is_looking = self._is_wanted = False
+        self._failures = 0
+        self._timer: Timer | None = None
+        self.ref.tell("look")
+
+    def handle_info(self, message: object) -> None:
+        """The time has come, or there may be another schedule."""
+        if message == "look" and self._is_looking:
+            self._is_wanted = True
+        elif message == "look":
+            self._is_looking, self._is_wanted = True, False
+            done, own = Round(self.fence, self.system.random.random), self.ref
+            self.writer.cast(Writer.submit, done, lambda error: own.cast(Timekeeper.looked, done, error))
+
+    @cast
+    def looked(self, done: Round, error: Exception | None) -> None:
+        """Tell the scheduler, and sleep until the next time."""
+        self._is_looking = False
+        if error is not None and not isinstance(error, StoreError):
+            raise error
+        if error is not None:
+            self._failures += 1
+            self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            return
+        self._failures = 0
+        if done.queues:
+            self.scheduler.cast(Scheduler.hope, done.queues)
+        if done.stopped:
+            self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
+        wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000
+        self._wait(0.0 if self._is_wanted else min(wait, SLICE))
+
+    def _wait(self, seconds: float) -> None:
+        if self._timer is not None:
+            self.cancel_timer(self._timer)
+        self._timer = self.send_after(max(0.0, seconds), "look")

@@ -1,0 +1,269 @@
+"""What can be asked of a program's engines over its control socket: looking with `read`, mending with `operate`.
+
+Each runs on a thread of its own and waits for the store's writer for a few seconds: an engine that is stuck is told so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from otpy.control.errors import BadRequestError
+from otpy.control.verbs import integer_of, register
+from otpy.core.spec import Name
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import visible
+from otpy.jobs.agents.crew import Foreman
+from otpy.jobs.client import Client, engine_name
+from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.model import State
+from otpy.jobs.shown import job_line, job_whole, queue_line, replayed_line
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otpy.control.snapshot import Inspected
+    from otpy.jobs.kind import Kind
+    from otpy.jobs.model import Want
+    from otpy.jobs.setup import Crew, Setup
+    from otpy.runtime.named import NamedRef
+    from otpy.runtime.system import System
+
+    Params = Mapping[str, object]
+
+__all__ = ["Desk"]
+
+SECONDS = 4.0
+"""For the writer's answer; less than the terminal waits."""
+MOST = 1_000
+"""Jobs in one reply, and in one request."""
+NO_ENGINE = "no engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One engine, as a verb sees it."""
+
+    system: System
+    name: str
+
+    @classmethod
+    def of(cls, system: Inspected, params: Params) -> Desk:
+        """The engine that is meant; without a name the only one. Raises BadRequestError."""
+        whole = cast("System", system)
+        known = [name.removesuffix("/engine") for name in list(whole.names) if name.endswith("/engine")]
+        wanted = params.get("engine")
+        if wanted is None and len(known) == 1:
+            return cls(whole, known[0])
+        if not known:
+            raise BadRequestError(f"{NO_ENGINE} for jobs runs in {visible(system.name)}")
+        if wanted is None:
+            raise BadRequestError(f"several engines run, name one: {', '.join(map(visible, sorted(known)))}")
+        if wanted not in known:
+            raise BadRequestError(f"{NO_ENGINE} {visible(str(wanted), 80)!r}: {did_you_mean(str(wanted)[:80], known)}")
+        return cls(whole, str(wanted))
+
+    @property
+    def client(self) -> Client:
+        """What talks to it."""
+        return Client(self.system, self.name, SECONDS)
+
+    def now(self) -> int:
+        """The store's time."""
+        writer = self.system.ref(Name(f"{self.name}/writer", Writer)).within(SECONDS)
+        found: int = writer.call(Writer.run, lambda tx: tx.now)
+        return found
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether the agents are here."""
+        return self.system.names.get(f"{self.name}/scheduler") is not None
+
+    def crews(self) -> tuple[Crew, ...]:
+        """As they were declared."""
+        setup = self._setup()
+        return () if setup is None else setup.crews
+
+    def foreman(self, crew: str) -> NamedRef[Foreman]:
+        """Who keeps the agents of one."""
+        return self.system.ref(Name(f"{self.name}/foreman/{crew}", Foreman))
+
+    def kind(self, name: str) -> Kind[..., Any] | None:
+        """A kind that is known here."""
+        setup = self._setup()
+        return None if setup is None else setup.kinds.get(name)
+
+    def _setup(self) -> Setup | None:
+        engine = self.system.names.get(engine_name(self.name))
+        return getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
+
+
+@register("jobs", right="read")
+def overview(system: Inspected, params: Params) -> object:
+    """How each queue is, and whether this program leads."""
+    desk = Desk.of(system, params)
+    now, client = desk.now(), desk.client
+    paused = client.paused()
+    looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
+    for name in paused.keys() - looks.keys():
+        looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
+    for queue, number in _unroutable(desk).items():
+        looks.setdefault(queue, {"name": queue, "numbers": {}, "oldest": None, "paused": None})["unroutable"] = number
+    return {
+        "engine": desk.name,
+        "is_leading": desk.is_leading,
+        "queues": [looks[name] for name in sorted(looks)],
+        "crews": _crews(desk),
+    }
+
+
+@register("jobs.list", right="read")
+def listed(system: Inspected, params: Params) -> object:
+    """Jobs that fit `queue`, `state` and `kind`, the newest first; `before` an id; at most `limit`."""
+    desk = Desk.of(system, params)
+    state = _text(params, "state")
+    if state is not None and state not in get_args(State):
+        raise BadRequestError(f"no state {visible(state, 40)!r}: {did_you_mean(state[:40], get_args(State))}")
+    found = desk.client.find(
+        queue=_text(params, "queue"),
+        state=cast("State | None", state),
+        kind=_text(params, "kind"),
+        before=integer_of(params, "before", 0) or None,
+        limit=min(integer_of(params, "limit", 50), MOST),
+    )
+    now = desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.show", right="read")
+def shown(system: Inspected, params: Params) -> object:
+    """All of the job `id`."""
+    desk = Desk.of(system, params)
+    wanted = integer_of(params, "id", 0)
+    job = desk.client.get(wanted)
+    if job is None:
+        raise NoSuchJobError(wanted)
+    return job_whole(job, desk.now(), desk.kind(job.kind), desk.system.show)
+
+
+@register("jobs.cancel", right="operate")
+def cancel(system: Inspected, params: Params) -> object:
+    """Cancel the jobs `ids`."""
+    desk = Desk.of(system, params)
+    found = desk.client.cancel(*_ids(params), reason=_text(params, "reason") or "cancelled by hand")
+    now = desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.retry", right="operate")
+def retry(system: Inspected, params: Params) -> object:
+    """Have the jobs `ids` begin now that wait for their time."""
+    desk = Desk.of(system, params)
+    found, now = desk.client.retry(*_ids(params)), desk.now()
+    return [job_line(job, now) for job in found]
+
+
+@register("jobs.replay", right="operate")
+def replay(system: Inspected, params: Params) -> object:
+    """Run dead jobs again: `ids`, or all that fit `queue` and `kind`; `dry_run` only names them."""
+    desk = Desk.of(system, params)
+    rate = params.get("per_second")
+    per_second = None if rate is None else cast("float", rate)  # the client looks at it
+    if params.get("ids"):
+        made = desk.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
+    else:
+        made = desk.client.replay_all(
+            queue=_text(params, "queue"),
+            kind=_text(params, "kind"),
+            limit=min(integer_of(params, "limit", MOST), MOST),
+            per_second=per_second,
+            dry_run=params.get("dry_run") is True,
+        )
+    return [replayed_line(one) for one in made]
+
+
+@register("jobs.pause", right="operate")
+def pause(system: Inspected, params: Params) -> None:
+    """Begin no more jobs of `queue`."""
+    Desk.of(system, params).client.pause(_queue(params))
+
+
+@register("jobs.resume", right="operate")
+def resume(system: Inspected, params: Params) -> None:
+    """Begin them again."""
+    Desk.of(system, params).client.resume(_queue(params))
+
+
+@register("jobs.scale", right="operate")
+def scale(system: Inspected, params: Params) -> object:
+    """Have the crew `crew` of this program do `size` jobs at once, with `spare` agents more; until it ends."""
+    desk = Desk.of(system, params)
+    if not desk.is_leading:
+        raise BadRequestError(f"{visible(system.name)} does not lead: it has no agents")
+    known = [crew.name for crew in desk.crews()]
+    name = _text(params, "crew") or ""
+    if name not in known:
+        raise BadRequestError(f"no crew {visible(name, 80)!r}: {did_you_mean(name[:80], known)}")
+    spare = integer_of(params, "spare", 0) if "spare" in params else None
+    desk.foreman(name).within(SECONDS).call(Foreman.resize, integer_of(params, "size", 0), spare)
+    return _crews(desk)
+
+
+def _unroutable(desk: Desk) -> Counter[str]:
+    """Ready jobs that no crew of this program can take, by queue: for want of a label, or of the code."""
+    found: Counter[str] = Counter()
+    if desk.is_leading:
+        for want in desk.client.wants(MOST):
+            if not any(_takes(crew, want) for crew in desk.crews()):
+                found[want.queue] += want.number
+    return found
+
+
+def _takes(crew: Crew, want: Want) -> bool:
+    needs = set(filter(None, want.needs.split(",")))
+    is_its_queue = crew.queues is None or want.queue in crew.queues
+    return is_its_queue and want.kind in crew.kinds and needs <= crew.labels
+
+
+def _crews(desk: Desk) -> list[dict[str, object]]:
+    """The agents that are here, by crew."""
+    found: list[dict[str, object]] = []
+    for crew in desk.crews():
+        foreman = desk.foreman(crew.name).whereis()
+        actor = None if foreman is None else foreman.actor  # its own numbers, which it alone writes
+        desired, ready = getattr(actor, "desired", crew.size + crew.spare), getattr(actor, "ready", 0)
+        problem = getattr(actor, "problem", None)
+        found.append(
+            {
+                "name": crew.name,
+                "place": crew.place,
+                "desired": desired,
+                "ready": ready,
+                "problem": None if problem is None else visible(str(problem)),
+            }
+        )
+    return found
+
+
+def _queue(params: Params) -> str:
+    queue = _text(params, "queue")
+    if not queue:
+        raise BadRequestError("the parameter 'queue' is missing: it names a queue")
+    return queue
+
+
+def _text(params: Params, name: str) -> str | None:
+    value = params.get(name)
+    if value is not None and not isinstance(value, str):
+        raise BadRequestError(f"the parameter {name!r} must be a text")
+    return value
+
+
+def _ids(params: Params) -> list[int]:
+    ids = params.get("ids")
+    whole = isinstance(ids, list) and all(isinstance(one, int) and not isinstance(one, bool) for one in ids)
+    if not whole or not isinstance(ids, list) or not 0 < len(ids) <= MOST:
+        raise BadRequestError(f"the parameter 'ids' must be a list of up to {MOST} numbers of jobs")
+    return [one for one in ids if isinstance(one, int)]

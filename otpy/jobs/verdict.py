@@ -1,0 +1,101 @@
+"""What becomes of a job after an attempt: pure decisions, in the order of the law.
+
+A total deadline goes before the error table, that before the number of attempts, and that before the pause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from otpy.core.backoff import delay
+from otpy.jobs.model import Attempt, Settled
+
+if TYPE_CHECKING:
+    from otpy.core.backoff import Backoff
+    from otpy.jobs.model import Failure, Job, State
+    from otpy.jobs.retry import Action
+
+__all__ = ["COSTLY", "Failed", "after_failure", "given_back", "snoozed"]
+
+COSTLY: tuple[Failure, ...] = ("crash", "lost")
+"""Failures that take their agent or their program along: counted apart."""
+
+LATER = 0.2
+"""The part of a wished pause that is added by chance: never sooner than asked, and not all at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """An attempt that failed, as its agent tells it: plain data, for it may come from another process."""
+
+    failure: Failure
+    text: str
+    action: Action = "retry"
+    """What the job's error table says."""
+    retry_after: float | None = None
+    """Seconds that the error asks for."""
+
+
+def after_failure(job: Job, failed: Failed, backoff: Backoff, *, chance: float, now: int) -> Settled:
+    """How to write down an attempt that failed.
+
+    Args:
+        job: as it was claimed.
+        failed: how.
+        backoff: the pauses of its kind.
+        chance: drawn from [0, 1).
+        now: the store's time in milliseconds.
+    """
+    attempt = Attempt(number=job.attempt, at=now, failure=failed.failure, text=failed.text)
+    end, reason = _end(job, failed, now)
+    if end is not None:
+        return Settled(id=job.id, token=job.token, state=end, reason=reason, attempt=attempt)
+    run_at = now + round(_pause(job, failed, backoff, chance) * 1_000)
+    if job.deadline_at is not None and run_at >= job.deadline_at:
+        return Settled(id=job.id, token=job.token, state="dead", reason="deadline", attempt=attempt)
+    return Settled(id=job.id, token=job.token, state=_waiting(run_at, now), run_at=run_at, attempt=attempt)
+
+
+def _end(job: Job, failed: Failed, now: int) -> tuple[Literal["done", "dead", "cancelled"] | None, str]:
+    """Whether this was its last attempt, and why."""
+    if job.deadline_at is not None and now >= job.deadline_at:
+        return "dead", "deadline"
+    match failed.action:
+        case "ignore":
+            return "done", "its error is ignored"
+        case "fail":
+            return "cancelled", "its error is final"
+        case "dead":
+            return "dead", "its error is final"
+        case "retry":
+            pass
+    if failed.failure in COSTLY:
+        return ("dead", "crashes") if job.crashes + 1 >= job.max_crashes else (None, "")
+    return ("dead", "errors") if job.errors + 1 >= job.max_errors else (None, "")
+
+
+def _pause(job: Job, failed: Failed, backoff: Backoff, chance: float) -> float:
+    if failed.failure in COSTLY and not job.crashes:
+        return 0.0  # the first crash is likely not its fault
+    pause = delay(backoff, job.errors + job.crashes, chance)
+    if failed.retry_after is None:
+        return pause
+    return max(pause, failed.retry_after * (1 + LATER * chance))
+
+
+def _waiting(run_at: int, now: int) -> State:
+    return "ready" if run_at <= now else "scheduled"
+
+
+def snoozed(job: Job, seconds: float, now: int) -> Settled:
+    """It wants to go on later: no attempt is spent."""
+    run_at = now + round(seconds * 1_000)
+    if job.deadline_at is not None and run_at >= job.deadline_at:
+        return Settled(id=job.id, token=job.token, state="dead", reason="deadline")
+    return Settled(id=job.id, token=job.token, state=_waiting(run_at, now), run_at=run_at, is_free=True)
+
+
+def given_back(job: Job, now: int) -> Settled:
+    """It was claimed and not begun, or could not be finished in time: others may have it at once."""
+    return Settled(id=job.id, token=job.token, state="ready", run_at=min(job.run_at, now), is_free=True)

@@ -1,0 +1,161 @@
+"""The one that writes: all of a program's requests to the store go through it, and share its transactions."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
+from otpy.core.decision import NoReply
+from otpy.jobs.errors import StoreError
+from otpy.runtime.request import call, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from otpy.core.reason import Reason
+    from otpy.jobs.model import Lead
+    from otpy.jobs.store.protocol import Store, Transaction
+    from otpy.runtime.caller import Caller
+
+__all__ = ["Writer"]
+
+PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
+"""Between a failure of the store and the next attempt to write."""
+
+GATHER, LOOKS, LATELY = 0.000_2, 6, 0.02
+"""Seconds between two looks whether more have come, how many such looks at most, and how long after a commit."""
+
+
+class Writer(GenServer):
+    """Owns the store's connection, on a thread of its own.
+
+    Group commit: a request waits in a list, and the first one has the actor send itself a message. What has come until
+    that is handled is one transaction, so a commit that takes long is shared by all who came meanwhile. Whoever gets a
+    reply knows that it is kept. Who was served together is expected back together, for a millisecond or so.
+
+    A failure of the store is that of all in the transaction, of whom nothing was kept. For a pause nothing is taken
+    then, so that a full disk is told at once, and the next request after it finds out whether it is over. The actor
+    lives on: to start it again mends no disk.
+    """
+
+    place: ClassVar[str] = "thread"
+    trap_exit = True
+
+    def init(self, opened: Callable[[], Store]) -> None:
+        """Open the store, in its own thread."""
+        self.store = self.use(closing(opened()))
+        self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
+        self._failure: StoreError | None = None
+        self._failures = 0
+        self._closed_until = 0.0
+        self._shared, self._served = 1, 0.0
+        self._looks: list[int] = []
+
+    @call
+    def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
+        """Do something in a transaction; the reply comes when it is committed.
+
+        Raises:
+            StoreError: the store failed, and nothing of it is kept.
+        """
+        assert self.caller is not None  # noqa: S101 - a call has one
+        self._take(self.caller, step)
+        return NoReply()
+
+    @cast
+    def submit(self, step: Callable[[Transaction], object], then: Callable[[Exception | None], object]) -> None:
+        """As `run`, for actors that go on meanwhile: `then` is called here, with what went wrong."""
+        self._take(_Told(then), step)
+
+    @call
+    def changes(self) -> int:
+        """A number that differs when another program has written."""
+        return self.store.changes()
+
+    @call
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last; holds up nobody, and is not held up by other programs."""
+        return self.store.lead(name)
+
+    @cast
+    def commit(self) -> None:
+        """Do what waits, once those are back who have just been served together."""
+        if self._are_more_on_their_way():
+            time.sleep(GATHER)
+            self.ref.cast(Writer.commit)
+        else:
+            self._do_all()
+
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
+        """What was taken is done."""
+        self._do_all()
+
+    def _do_all(self) -> None:
+        waiting, self._waiting, self._looks = self._waiting, [], []
+        if waiting:
+            self._commit(waiting)
+            self._shared, self._served = len(waiting), time.monotonic()
+
+    def _are_more_on_their_way(self) -> bool:
+        """Whether to look again: sixteen who got their replies as one will ask again, one a little after the other.
+
+        Without this the first of them has a commit of its own, and the others wait for that.
+        """
+        number = len(self._waiting)
+        if number >= self._shared or time.monotonic() - self._served > LATELY or number in self._looks[1:]:
+            return False
+        self._looks.append(number)
+        return len(self._looks) < LOOKS
+
+    def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
+        if self._failure is not None and self.system.clock.now() < self._closed_until:
+            waiter.refuse(_same(self._failure))
+            return
+        if not self._waiting:
+            self.ref.cast(Writer.commit)
+        self._waiting.append((waiter, step))
+
+    def _commit(self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]]) -> None:
+        try:
+            with self.store.transaction() as transaction:
+                results = [step(transaction) for _, step in waiting]
+        except StoreError as error:
+            self._fail(error)
+            for caller, _ in waiting:
+                caller.refuse(_same(error))
+        except Exception as error:  # noqa: BLE001 - one of them is wrong, and it alone shall know
+            if len(waiting) == 1:
+                waiting[0][0].refuse(error)
+            else:
+                for one in waiting:
+                    self._commit([one])
+        else:
+            self._failure, self._failures = None, 0
+            for (caller, _), result in zip(waiting, results, strict=True):
+                caller.reply(result)
+
+    def _fail(self, error: StoreError) -> None:
+        pause = delay(PAUSES, self._failures, self.system.random.random())
+        self._failure, self._failures = error, self._failures + 1
+        self._closed_until = self.system.clock.now() + pause
+
+
+class _Told:
+    """Stands for a caller that does not wait, and is told by a function."""
+
+    def __init__(self, then: Callable[[Exception | None], object]) -> None:
+        self._then = then
+
+    def reply(self, _: object) -> None:
+        self._then(None)
+
+    def refuse(self, error: Exception) -> None:
+        self._then(error)
+
+
+def _same(error: StoreError) -> StoreError:
+    """Another object that says the same: each caller gets its own."""
+    return type(error)(error.path, error.problem)

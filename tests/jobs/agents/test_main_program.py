@@ -1,0 +1,38 @@
+"""Kinds that stand in the file that is run: `python shop.py`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = """
+import otpy
+from otpy import jobs
+
+
+@jobs.job(killable=True)
+def double(number: int) -> int:
+    return number * 2
+
+
+if __name__ == "__main__":
+    engine = jobs.engine("jobs.db", [double], crews=[jobs.Crew(name="one", size=1, spare=0, place="process")])
+    with otpy.run(engine, name="main-program", control="off") as system:
+        made = jobs.of(system).enqueue(double.new(21))
+        while jobs.of(system).get(made.id).state not in ("done", "dead"):
+            otpy.sleep(0.01)
+        job = jobs.of(system).get(made.id)
+        print(job.kind, job.state, job.result_value, job.crashes)
+"""
+
+
+def test_a_kind_of_the_program_s_own_file_runs_in_a_process(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SOURCE)
+    done = subprocess.run(
+        [sys.executable, "shop.py"], cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.stdout == "shop.double done 42 0\n", done.stderr

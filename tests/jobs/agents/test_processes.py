@@ -1,0 +1,134 @@
+"""Jobs in real processes: what hangs there is gone in time, and what is said there is heard."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.jobs.args import unpack
+from support import errands
+
+from .works import Ends, crew, ended, result, seen, started
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import otpy
+
+TIMEOUT = 0.4
+"""That of the kinds that hang."""
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> str:
+    """A named pipe: who reads it waits until a job has written."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return str(path)
+
+
+def read(pipe: str) -> int:
+    """The number that a job says there."""
+    with open(pipe) as said:  # noqa: PTH123 - a pipe
+        return int(said.read())
+
+
+def is_there(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("kind", [errands.spin, errands.sleep_in_c], ids=lambda kind: kind.name)
+def test_whatever_hangs_in_a_process_is_gone_a_second_after_its_time(
+    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str, kind: Any
+) -> None:
+    client = started(system, tmp_path, kind, errands.double, crews=[crew("process", size=1, spare=1)])
+    assert result(ended(client, ends, errands.double.new(1))) == 2  # the crew is there
+    made = client.enqueue(kind.new(pipe))
+    pid = read(pipe)
+    began = time.monotonic()
+    ends.wait(2)
+    took = time.monotonic() - began
+    dead = seen(client, made.id)
+    assert (dead.state, [one.failure for one in dead.attempts]) == ("dead", ["timeout"])
+    assert took < TIMEOUT + 1.0
+    assert not is_there(pid)
+    assert result(ended(client, ends, errands.double.new(2))) == 4
+
+
+@pytest.mark.parametrize("place", ["pool", "thread", "process"])
+def test_what_a_job_says_is_heard_in_every_place(system: otpy.System, ends: Ends, tmp_path: Path, place: str) -> None:
+    client = started(system, tmp_path, errands.talk, crews=[crew(place)])
+    done = ended(client, ends, errands.talk.new())
+    seen_before, paid, key, token = result(done)
+    assert (seen_before, paid, key, token) == ((1, "half"), "paid in 1", done.effect_key, 2)
+    assert done.progress is not None
+    assert unpack(done.progress) == {"at": 1}
+    assert [one.text for one in done.attempts] == ["ValueError: paid in 1"]
+
+
+def test_a_cancelled_job_in_a_process_may_wind_up(system: otpy.System, ends: Ends, tmp_path: Path, pipe: str) -> None:
+    client = started(system, tmp_path, errands.attentive, errands.where, crews=[crew("process", spare=0)])
+    made = client.enqueue(errands.attentive.new(pipe))
+    pid = read(pipe)
+    client.cancel(made.id, reason="not needed")
+    ends.wait(1)
+    cancelled = seen(client, made.id)
+    assert (cancelled.state, cancelled.reason, cancelled.result) == ("cancelled", "not needed", None)
+    assert result(ended(client, ends, errands.where.new())) == pid  # the agent lives on
+
+
+def test_a_coroutine_in_a_process_is_cancelled_where_it_awaits(
+    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str
+) -> None:
+    client = started(system, tmp_path, errands.wait_long, errands.where, crews=[crew("process", spare=0)])
+    made = client.enqueue(errands.wait_long.new(pipe))
+    pid = read(pipe)
+    client.cancel(made.id)
+    ends.wait(1)
+    assert seen(client, made.id).state == "cancelled"
+    assert result(ended(client, ends, errands.where.new())) == pid  # the agent lives on
+
+
+def test_one_that_hears_of_nothing_is_killed_after_the_grace(
+    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str
+) -> None:
+    client = started(system, tmp_path, errands.deaf, crews=[crew("process")], grace=0.3)
+    made = client.enqueue(errands.deaf.new(pipe))
+    pid = read(pipe)
+    client.cancel(made.id)
+    began = time.monotonic()
+    assert ends.wait(1) == [(made.id, "cancelled")]
+    assert 0.3 <= time.monotonic() - began < 1.3
+    assert not is_there(pid)
+
+
+def test_a_killed_process_moves_its_job_at_once(system: otpy.System, ends: Ends, tmp_path: Path, pipe: str) -> None:
+    client = started(system, tmp_path, errands.visit, crews=[crew("process")], lease=600.0)
+    made = client.enqueue(errands.visit.new(pipe))
+    os.kill(read(pipe), 9)
+    began = time.monotonic()
+    read(pipe)
+    assert time.monotonic() - began < 5.0
+    ends.wait(2)
+    done = seen(client, made.id)
+    assert (done.state, done.crashes, [one.failure for one in done.attempts]) == ("done", 1, ["crash"])
+
+
+def test_nothing_is_said_of_processes_that_end_well(
+    system: otpy.System, ends: Ends, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An actor inside that ends after the one that started it spoke to the stand-in of a parent that was gone."""
+    client = started(system, tmp_path, errands.double, crews=[crew("process")])
+    ended(client, ends, errands.double.new(1))
+    with caplog.at_level("INFO", "otpy.child"):
+        engine = system.whereis("jobs/writer").parent  # type: ignore[union-attr]  # it runs
+        engine.stop()  # type: ignore[union-attr]  # as above
+    assert [record.getMessage() for record in caplog.records if record.name == "otpy.child"] == []

@@ -1,0 +1,77 @@
+"""What happens in a round: drawn from a seed, so that its number is all one needs to see it again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["BEFORE_CRON", "HOWS", "LEASE", "Fault", "Life", "Plan", "plan"]
+
+LEASE = 0.6
+"""Seconds: short, for a round has several of them."""
+BEFORE_CRON = 1.0
+"""Seconds from the beginning of a round to the time of its schedules."""
+
+HOWS = ("ok", "ok", "ok", "raise", "snooze", "exit", "hang", "loop", "unfit", "once", "coroutine", "poison", "leave")
+"""What a job does. `leave` ends the whole program at once, `poison` its agent, each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a program does to itself, and when: so it is the same each time, whatever else the machine does."""
+
+    point: Literal["said", "begin", "commit", "committed"]
+    """After a line of history; in a transaction at its begin, before its commit, or before anybody hears of that."""
+    number: int
+    """The how-manieth."""
+    signal: Literal["KILL", "STOP"]
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One program, from its start to its end."""
+
+    name: str
+    seed: int
+    jobs: int
+    """How many it enqueues."""
+    kills: int
+    """How many agents it kills."""
+    fault: Fault | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One round: the lives of one or two programs, each begun when the one before has ended."""
+
+    seed: int
+    lives: tuple[tuple[Life, ...], ...]
+
+
+def plan(seed: int) -> Plan:
+    """The round of this number."""
+    chance = random.Random(seed)
+    return Plan(seed, tuple(_lives(chance, name) for name in "ab"[: chance.choice((1, 2, 2))]))
+
+
+def _lives(chance: random.Random, name: str) -> tuple[Life, ...]:
+    number = chance.choice((1, 2, 2, 3))
+    return tuple(
+        Life(
+            name=f"{name}{index}",
+            seed=chance.randrange(2**32),
+            jobs=chance.randint(4, 14),
+            kills=chance.choice((0, 0, 1, 2)),
+            fault=_fault(chance),
+        )
+        for index in range(number)
+    )
+
+
+def _fault(chance: random.Random) -> Fault | None:
+    signal = chance.choice(("KILL", "KILL", "KILL", "STOP", "STOP", None))
+    if signal is None:
+        return None
+    point = chance.choice(("said", "said", "begin", "commit", "committed"))
+    return Fault(point, chance.randint(1, 60), signal)  # type: ignore[arg-type]  # of the words above

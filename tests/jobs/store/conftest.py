@@ -1,0 +1,56 @@
+"""The stores that must all do the same; a further one joins by one line in STORES."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otpy.jobs.model import Fence
+from otpy.jobs.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from otpy.jobs.store.protocol import Store
+
+
+class Clock:
+    """The time of a store, which moves when told."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+STORES: dict[str, Callable[[Path, Clock], Store]] = {
+    "memory": lambda _, clock: SqliteStore(":memory:", now=clock),
+    "full": lambda folder, clock: SqliteStore(folder / "jobs.db", now=clock),
+    "fast": lambda folder, clock: SqliteStore(folder / "jobs.db", profile="fast", now=clock),
+}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Stands at a million milliseconds."""
+    return Clock()
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    """Each store, empty."""
+    made = STORES[request.param](tmp_path, clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fence(store: Store) -> Fence:
+    """That of a leader elected for an hour."""
+    with store.transaction() as tx:
+        epoch = tx.elect("jobs", "us", 3_600_000)
+    assert epoch is not None
+    return Fence(name="jobs", epoch=epoch)

@@ -1,0 +1,163 @@
+"""Claims, leases and tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.jobs.model import Ask, Fence
+
+from .shop import LEASE, claim, get, insert, new, numbers, settle
+
+if TYPE_CHECKING:
+    from otpy.jobs.store.protocol import Store
+
+    from .conftest import Clock
+
+
+def test_the_first_due_of_the_first_priority_comes_first(store: Store, fence: Fence) -> None:
+    made = insert(store, new(priority=1), new(run_at=5), new(run_at=3), new(priority=-1, run_at=9), new(run_at=3))
+    late, later, soon, first, then = (one.id for one in made)
+    assert [job.id for job in claim(store, fence, 9)] == [first, soon, then, later, late]
+
+
+def test_a_claim_gives_a_token_a_lease_and_an_owner(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, new())
+    (job,) = claim(store, fence)
+    assert (job.state, job.attempt, job.token, job.owner, job.lease_until) == (
+        "running",
+        1,
+        1,
+        "agent",
+        clock.now + LEASE,
+    )
+
+
+def test_each_agent_gets_one(store: Store, fence: Fence) -> None:
+    insert(store, new(), new(), new())
+    ask = Ask(queue="q", owners=("a", "b"), lease_ms=LEASE)
+    with store.transaction() as tx:
+        assert [job.owner for job in tx.claim([ask], fence) or ()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "kinds"),
+    [
+        ({}, "abc"),
+        ({"needs": ("", "gpu")}, "abcd"),
+        ({"needs": ("gpu",)}, "d"),
+        ({"tenant": "t"}, "b"),
+        ({"not_tenants": ("t",)}, "ac"),
+        ({"not_kinds": ("a", "b")}, "c"),
+        ({"kinds": ("a", "c")}, "ac"),
+        ({"kinds": ()}, ""),
+        ({"queue": "other"}, ""),
+    ],
+)
+def test_a_wish_says_which(store: Store, fence: Fence, wish: dict[str, Any], kinds: str) -> None:
+    insert(store, new("a"), new("b", tenant="t"), new("c"), new("d", needs="gpu"))
+    assert "".join(sorted(job.kind for job in claim(store, fence, 9, **wish))) == kinds
+
+
+def test_what_is_not_due_or_is_overdue_is_not_given(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, new(run_at=clock.now + 1), new(deadline_at=clock.now))
+    assert claim(store, fence, 9) == []
+
+
+def test_only_the_leader_claims(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, new())
+    with store.transaction() as tx:
+        assert tx.claim([Ask(queue="q", owners=("a",), lease_ms=1)], Fence(name="jobs", epoch=fence.epoch + 1)) is None
+    clock.now += 3_600_001
+    with store.transaction() as tx:
+        assert tx.claim([Ask(queue="q", owners=("a",), lease_ms=1)], fence) is None
+    assert numbers(store) == {"ready": 1}
+
+
+@pytest.mark.report("J1", "oban-bg/oban#364")
+def test_what_an_old_token_says_is_refused(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, new())
+    (first,) = claim(store, fence)
+    clock.now += LEASE + 1
+    with store.transaction() as tx:
+        assert [job.id for job in tx.rescue(0, 10, fence) or ()] == [first.id]
+    (second,) = claim(store, fence)
+    assert (second.attempt, second.token, second.crashes) == (2, 2, 1)
+    assert not settle(store, first, "done")
+    with store.transaction() as tx:
+        assert not tx.note(first.id, first.token, b"p", None)
+        assert tx.renew([(first.id, first.token), (second.id, second.token)], LEASE) == [(first.id, first.token)]
+    assert settle(store, second, "done", result=b"r")
+    assert get(store, second.id).result == b"r"
+    assert not settle(store, second, "done", result=b"twice")
+
+
+def test_failures_are_counted_apart_and_remembered(store: Store, fence: Fence) -> None:
+    insert(store, new())
+    for failure in ("error", "crash", "timeout"):
+        (job,) = claim(store, fence)
+        settle(store, job, "ready", failure)
+    job = get(store, job.id)
+    assert (job.errors, job.crashes, job.attempt) == (2, 1, 3)
+    assert [(one.number, one.failure, one.text) for one in job.attempts] == [
+        (1, "error", "boom"),
+        (2, "crash", "boom"),
+        (3, "timeout", "boom"),
+    ]
+
+
+def test_only_the_last_failures_are_kept(store: Store, fence: Fence) -> None:
+    insert(store, new())
+    for _ in range(25):
+        (job,) = claim(store, fence)
+        settle(store, job, "ready", "error")
+    assert [one.number for one in get(store, job.id).attempts] == list(range(6, 26))
+
+
+def test_what_is_given_back_costs_nothing(store: Store, fence: Fence) -> None:
+    insert(store, new())
+    (job,) = claim(store, fence)
+    assert settle(store, job, "ready", is_free=True)
+    back = get(store, job.id)
+    assert (back.attempt, back.token, back.errors, back.releases) == (0, 1, 0, 1)
+
+
+def test_progress_and_checkpoint_stay_over_attempts(store: Store, fence: Fence) -> None:
+    insert(store, new())
+    (job,) = claim(store, fence)
+    with store.transaction() as tx:
+        assert tx.note(job.id, job.token, b"half", b"at 5")
+        assert tx.note(job.id, job.token, b"more", None)
+    settle(store, job, "ready", "error")
+    (again,) = claim(store, fence)
+    assert (again.progress, again.checkpoint) == (b"more", b"at 5")
+
+
+def test_counts_follow_whatever_happens(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, *[new() for _ in range(6)], new(run_at=clock.now + 1), new(queue="other"))
+    a, b, c, d = claim(store, fence, 4)
+    settle(store, a, "done")
+    settle(store, b, "dead", "error", reason="errors")
+    settle(store, c, "scheduled", "error", run_at=clock.now + 9)
+    with store.transaction() as tx:
+        looks = {look.name: look.numbers for look in tx.queues()}
+    assert looks["q"] == {"ready": 2, "running": 1, "done": 1, "dead": 1, "scheduled": 2}
+    assert looks["other"] == {"ready": 1}
+    assert d.state == "running"
+
+
+def test_what_is_ready_does_not_wait_again_when_the_clock_is_set_back(store: Store, fence: Fence, clock: Clock) -> None:
+    (made,) = insert(store, new(run_at=clock.now))
+    clock.now -= 100_000
+    assert [job.id for job in claim(store, fence)] == [made.id]
+
+
+def test_one_that_was_claimed_elsewhere_is_counted_as_well(store: Store, fence: Fence) -> None:
+    """The queue of a claim that another program has made is looked up."""
+    insert(store, new(queue="other"))
+    (job,) = claim(store, fence, queue="other")
+    getattr(store, "_claims", {}).clear()
+    assert settle(store, job, "done")
+    with store.transaction() as tx:
+        assert {look.name: look.numbers for look in tx.queues()}["other"] == {"ready": 0, "running": 0, "done": 1}

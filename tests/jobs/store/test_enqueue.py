@@ -1,0 +1,83 @@
+"""Enqueuing, and keys of which there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otpy.jobs.model import Inserted
+
+from .shop import claim, get, insert, new, numbers, one, settle
+
+if TYPE_CHECKING:
+    from otpy.jobs.model import Fence, Until
+    from otpy.jobs.store.protocol import Store
+
+    from .conftest import Clock
+
+
+def test_a_job_is_there_as_it_was_enqueued(store: Store, clock: Clock) -> None:
+    (first,) = insert(store, new("mail", args=b"xyz", priority=3, tenant="t", needs="gpu", timeout_ms=5))
+    job = get(store, first.id)
+    assert (job.kind, job.args, job.priority, job.tenant, job.needs) == ("mail", b"xyz", 3, "t", "gpu")
+    assert (job.state, job.attempt, job.token, job.created_at) == ("ready", 0, 0, clock.now)
+
+
+def test_a_job_whose_time_has_not_come_is_scheduled(store: Store, clock: Clock) -> None:
+    insert(store, new(run_at=clock.now + 1), new(run_at=clock.now))
+    assert numbers(store) == {"scheduled": 1, "ready": 1}
+
+
+def test_a_callers_own_key_gives_the_first_job(store: Store) -> None:
+    first, again, other = insert(store, new(key="x"), new(key="x"), new(key="x", args=b"b"))
+    assert (again, other) == (Inserted(first.id, "kept"), Inserted(first.id, "differs"))
+
+
+@pytest.mark.parametrize(("until", "free_after"), [("started", "claim"), ("finished", "end"), ("forever", "never")])
+def test_a_unique_key_is_taken_for_as_long_as_it_says(
+    store: Store, fence: Fence, until: Until, free_after: str
+) -> None:
+    insert(store, one("u", until=until))
+
+    def is_free() -> bool:
+        return insert(store, one("u", until=until, queue="other"))[0].how == "new"
+
+    seen = {"enqueue": is_free()}
+    (job,) = claim(store, fence)
+    seen["claim"] = is_free()
+    settle(store, job, "done")
+    seen["end"] = is_free()
+    assert next((word for word, free in seen.items() if free), "never") == free_after
+
+
+def test_a_second_one_may_replace_what_has_not_started(store: Store, fence: Fence) -> None:
+    (first,) = insert(store, one("u", on_conflict="replace"))
+    assert insert(store, one("u", on_conflict="replace", args=b"new")) == [Inserted(first.id, "replaced")]
+    (job,) = claim(store, fence)
+    assert job.args == b"new"
+    assert insert(store, one("u", on_conflict="replace", args=b"late")) == [Inserted(first.id, "kept")]
+    assert get(store, first.id).args == b"new"
+
+
+def test_a_second_one_may_be_refused(store: Store) -> None:
+    (first,) = insert(store, one("u"))
+    assert insert(store, one("u", on_conflict="raise")) == [Inserted(first.id, "refused")]
+
+
+@pytest.mark.report("J26", "procrastinate-org/procrastinate#1543")
+def test_a_retry_whose_twin_waits_is_merged_with_it(store: Store, fence: Fence) -> None:
+    insert(store, one("u", until="started"))
+    (job,) = claim(store, fence)
+    (twin,) = insert(store, one("u", until="started"))
+    assert settle(store, job, "scheduled", "error", run_at=5)
+    assert get(store, job.id).state == "cancelled"
+    assert get(store, twin.id).state == "ready"
+    assert numbers(store) == {"cancelled": 1, "ready": 1}
+
+
+def test_nothing_of_a_transaction_that_fails_is_kept(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), store.transaction() as tx:
+        tx.insert([new()])
+        raise ZeroDivisionError
+    assert numbers(store) == {}

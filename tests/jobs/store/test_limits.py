@@ -1,0 +1,92 @@
+"""Limits of kinds and tenants, rates, turns and age, as each store keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otpy.jobs.model import Rate, Want
+
+from .shop import claim, get, insert, new, settle
+
+if TYPE_CHECKING:
+    from otpy.jobs.model import Fence
+    from otpy.jobs.store.protocol import Store
+
+    from .conftest import Clock
+
+
+def test_a_tenant_with_a_thousand_jobs_keeps_nobody_waiting(store: Store, fence: Fence) -> None:
+    insert(store, *[new(tenant="a") for _ in range(100)], new(tenant="b"), new(), new(tenant="c"))
+    assert sorted(job.tenant for job in claim(store, fence, 4)) == ["", "a", "b", "c"]
+    assert [job.tenant for job in claim(store, fence, 2, after_tenant="b")] == ["a", "a"]
+
+
+def test_turns_go_on_behind_the_one_that_had_the_last(store: Store, fence: Fence) -> None:
+    insert(store, *[new(tenant=tenant) for tenant in "abcabc"])
+    first = claim(store, fence, 2)
+    then = claim(store, fence, 2, after_tenant=first[-1].tenant)
+    assert [job.tenant for job in first + then] == ["a", "b", "c", "a"]
+
+
+@pytest.mark.report("J29", "janbjorge/pgqueuer#475")
+def test_a_limit_of_a_tenant_counts_those_that_run(store: Store, fence: Fence) -> None:
+    insert(store, *[new(tenant="a") for _ in range(5)], new(tenant="b"))
+    assert [job.tenant for job in claim(store, fence, 5, tenant_limit=2, tenant_counts={"a": 1})] == ["a", "b"]
+
+
+def test_a_limit_of_a_kind_holds_behind_any_number_of_others(store: Store, fence: Fence) -> None:
+    insert(store, *[new("few") for _ in range(50)], *[new("many", priority=1) for _ in range(3)])
+    found = claim(store, fence, 4, kind_rooms={"few": 2})
+    assert [job.kind for job in found] == ["few", "few", "many", "many"]
+    assert [job.kind for job in claim(store, fence, 4, kind_rooms={"few": 0})] == ["many"]
+
+
+def test_a_rate_lets_a_burst_begin_and_then_one_by_one(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, *[new() for _ in range(20)])
+    rate = Rate(10, per=1.0, burst=3)
+    assert len(claim(store, fence, 8, rate=rate)) == 3
+    assert claim(store, fence, 8, rate=rate) == []
+    clock.now += 99
+    assert claim(store, fence, 8, rate=rate) == []
+    clock.now += 1
+    assert len(claim(store, fence, 8, rate=rate)) == 1
+    clock.now += 10_000
+    assert len(claim(store, fence, 8, rate=rate)) == 3
+
+
+def test_what_a_rate_allows_and_nobody_wants_is_not_used_up(store: Store, fence: Fence) -> None:
+    rate = Rate(10, per=1.0, burst=3)
+    assert claim(store, fence, 8, rate=rate) == []
+    insert(store, *[new() for _ in range(5)])
+    assert len(claim(store, fence, 8, rate=rate)) == 3
+
+
+def test_what_waits_moves_up_and_what_is_urgent_does_not(store: Store, fence: Fence, clock: Clock) -> None:
+    made = insert(store, *[new(priority=priority, run_at=clock.now) for priority in (-1, 0, 1, 3)])
+    for _ in range(3):
+        clock.now += 60_000
+        with store.transaction() as tx:
+            tx.age(60_000, 100, fence)
+    assert [get(store, one.id).priority for one in made] == [-1, 0, 0, 0]
+
+
+def test_pauses_are_kept(store: Store, clock: Clock) -> None:
+    with store.transaction() as tx:
+        tx.pause("q")
+    clock.now += 5
+    with store.transaction() as tx:
+        tx.pause("q")
+        tx.pause("r")
+        assert tx.paused() == {"q": clock.now - 5, "r": clock.now}
+        tx.resume("q")
+        assert tx.paused() == {"r": clock.now}
+
+
+def test_what_ready_jobs_want_is_told(store: Store, fence: Fence) -> None:
+    insert(store, new("a"), new("a"), new("a", needs="gpu"), new("b", queue="z"), new("c", run_at=2_000_000))
+    with store.transaction() as tx:
+        assert tx.wants(100) == [Want("q", "a", "", 2), Want("q", "a", "gpu", 1), Want("z", "b", "", 1)]
+    (job,) = claim(store, fence, needs=("gpu",))
+    settle(store, job, "done")

@@ -1,0 +1,29 @@
+"""Ten rounds of chaos, whose checker sees what it is to see; `python -m tests.jobs.chaos` plays more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from support.source import ROOT
+
+from .chaos.plan import plan
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.report("J32", "coleifer/huey#253")
+@pytest.mark.report("J2", "oban-bg/oban#430")
+@pytest.mark.report("J29", "janbjorge/pgqueuer#475")
+@pytest.mark.report("J41", "kubernetes/kubernetes#23731")
+def test_nothing_is_lost_or_doubled_in_programs_that_are_killed_stopped_and_continued() -> None:
+    """In a process of its own, which forks: this one has threads."""
+    command = [sys.executable, "-m", "tests.jobs.chaos", "--rounds", "10"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10 rounds, 0 bad" in done.stdout
+
+
+def test_a_round_is_the_same_each_time() -> None:
+    assert plan(7) == plan(7) != plan(8)

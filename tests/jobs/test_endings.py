@@ -1,0 +1,109 @@
+"""Who waits for a job hears of its end, whichever program does it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy import jobs
+from otpy.testing import Gate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def double(number: int) -> int:
+    return number * 2
+
+
+def fail() -> None:
+    raise ValueError("no")
+
+
+DOUBLE: Any = jobs.job(double)
+FAIL: Any = jobs.job(retry=jobs.Retry(errors=1))(fail)
+
+
+def started(system: otpy.System, folder: Path, *kinds: Any) -> jobs.Client:
+    system.start(jobs.engine(folder / "jobs.db", [DOUBLE, FAIL, *kinds], profile="fast"))
+    return jobs.of(system)
+
+
+def test_the_end_is_told_whatever_it_is(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path)
+    done, dead = client.enqueue(DOUBLE.new(4)), client.enqueue(FAIL.new())
+    assert client.wait(done.id, timeout=5.0).result == b"\x08"
+    assert client.wait(dead.id, timeout=5.0).state == "dead"
+    assert client.wait(done.id, timeout=5.0).state == "done"
+
+
+def test_it_is_awaited_in_a_task(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path)
+
+    async def both() -> list[str]:
+        made = await client.aenqueue_all([DOUBLE.new(1), DOUBLE.new(2)])
+        ended = await asyncio.gather(*(client.await_end(one.id, timeout=5.0) for one in made))
+        return [one.state for one in ended]
+
+    assert asyncio.run(both()) == ["done", "done"]
+
+
+def test_the_time_may_be_over_and_the_job_goes_on(system: otpy.System, tmp_path: Path) -> None:
+    with Gate() as gate:
+
+        def hold() -> None:
+            gate.wait()
+
+        kind: Any = jobs.job(hold)
+        client = started(system, tmp_path, kind)
+        made = client.enqueue(kind.new())
+        gate.reached()
+        with pytest.raises(jobs.NotEndedError, match=r"job 1 has not ended within 0\.02 s; it goes on") as caught:
+            client.wait(made.id, timeout=0.02)
+        assert isinstance(caught.value, TimeoutError)
+        gate.open()
+        assert client.wait(made.id, timeout=5.0).state == "done"
+
+
+def test_a_job_that_is_not_there_is_told_at_once(system: otpy.System, tmp_path: Path) -> None:
+    with pytest.raises(jobs.NoSuchJobError, match="no job 99"):
+        started(system, tmp_path).wait(99)
+
+
+def test_what_another_program_does_is_heard_of(quiet: None, tmp_path: Path) -> None:
+    systems = [otpy.System(name) for name in ("a", "b")]
+    leader, other = (started(system, tmp_path) for system in systems)
+    made = other.enqueue(DOUBLE.new(8))
+    found: list[str] = []
+    waiting = [
+        threading.Thread(target=lambda one=one: found.append(one.wait(made.id, 5.0).state)) for one in (leader, other)
+    ]
+    for thread in waiting:
+        thread.start()
+    for thread in waiting:
+        thread.join()
+    assert found == ["done", "done"]
+    for system in systems:
+        assert system.stop(timeout=5.0) == []
+
+
+def test_who_waits_when_the_engine_ends_is_told_so(system: otpy.System, tmp_path: Path) -> None:
+    made = started(system, tmp_path).enqueue(DOUBLE.new(1).opts(delay=3_600.0))
+    failed: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            jobs.of(system).wait(made.id)
+        except otpy.errors.CallExitError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    system.wait_idle()
+    system.names["jobs/engine"].stop()
+    thread.join(5.0)
+    assert len(failed) == 1

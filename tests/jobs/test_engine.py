@@ -1,0 +1,133 @@
+"""The whole engine: jobs are done, retried, given up; agents die and are replaced; a second program takes over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.jobs.agents.context import current
+from otpy.jobs.client import Client, of
+from otpy.jobs.decisions import Cancel, Dead, Snooze
+from otpy.jobs.engine import engine
+from otpy.jobs.errors import KeyTakenError
+from otpy.jobs.kind import job
+from otpy.jobs.retry import Retry
+from otpy.testing import Gate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from otpy.jobs.model import Job
+
+AT_ONCE = Retry(errors=3, backoff=otpy.Backoff(first=0.0, most=0.0))
+
+
+def double(number: int) -> int:
+    return number * 2
+
+
+async def slowly(number: int) -> int:
+    await asyncio.sleep(0)
+    return number * 3
+
+
+def attempt() -> tuple[int, int, str]:
+    return current().attempt, current().token, current().key
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+def leave() -> None:
+    raise SystemExit(3)
+
+
+def decide(how: str) -> object:
+    return {"snooze": Snooze(3600.0), "cancel": Cancel("not needed"), "dead": Dead("no use")}[how]
+
+
+KINDS = [job(one) for one in (double, slowly, attempt, decide)]
+DOUBLE, SLOWLY, ATTEMPT, DECIDE = KINDS
+FAIL: Any = job(retry=AT_ONCE)(fail)
+LEAVE: Any = job(retry=AT_ONCE)(leave)
+
+
+def started(system: otpy.System, folder: Path, *more: Any, **options: Any) -> Client:
+    """An engine with these kinds."""
+    system.start(engine(folder / "jobs.db", [*KINDS, FAIL, LEAVE, *more], **options))
+    return of(system)
+
+
+def ended(client: Client, system: otpy.System, spec: Any) -> Job:
+    """The job, once nobody has anything to do."""
+    made = client.enqueue(spec)
+    system.wait_idle()
+    found = client.get(made.id)
+    assert found is not None
+    return found
+
+
+def test_functions_and_coroutine_functions_are_done(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path)
+    assert ended(client, system, DOUBLE.new(4)).result == b"\x08"
+    assert ended(client, system, SLOWLY.new(4)).result == b"\x0c"
+
+
+def test_a_handler_knows_its_attempt(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path)
+    done = ended(client, system, ATTEMPT.new())
+    assert (done.state, done.attempt, done.token) == ("done", 1, 1)
+
+
+def test_what_fails_is_tried_again_and_then_given_up(system: otpy.System, tmp_path: Path) -> None:
+    dead = ended(started(system, tmp_path), system, FAIL.new("no"))
+    assert (dead.state, dead.reason, dead.errors, dead.crashes) == ("dead", "errors", 3, 0)
+    assert [one.text for one in dead.attempts] == ["ValueError: no"] * 3
+
+
+def test_what_takes_its_agent_along_is_counted_apart_and_the_agent_replaced(
+    system: otpy.System, tmp_path: Path
+) -> None:
+    client = started(system, tmp_path)
+    dead = ended(client, system, LEAVE.new().opts(key="once"))
+    assert (dead.crashes, dead.errors, dead.reason, dead.attempts[0].failure) == (3, 0, "crashes", "crash")
+    assert ended(client, system, DOUBLE.new(1)).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("how", "state", "reason"),
+    [("snooze", "scheduled", ""), ("cancel", "cancelled", "not needed"), ("dead", "dead", "no use")],
+)
+def test_a_handler_may_decide(system: otpy.System, tmp_path: Path, how: str, state: str, reason: str) -> None:
+    found = ended(started(system, tmp_path), system, DECIDE.new(how))
+    assert (found.state, found.reason, found.attempt) == (state, reason, 0 if how == "snooze" else 1)
+
+
+def test_a_key_gives_the_first_job_and_no_other(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path)
+    first = client.enqueue(DOUBLE.new(1).opts(key="a"))
+    assert client.enqueue(DOUBLE.new(1).opts(key="a")).id == first.id
+    with pytest.raises(KeyTakenError, match="belongs to job 1"):
+        client.enqueue(DOUBLE.new(2).opts(key="a"))
+
+
+def test_a_limit_of_a_queue_holds(system: otpy.System, tmp_path: Path) -> None:
+    gate = Gate()
+
+    def hold() -> None:
+        gate.wait()
+
+    from otpy.jobs.setup import Crew, Queue  # noqa: PLC0415
+
+    kind = job(queue="few")(hold)
+    crews = [Crew(name="many", size=8, spare=0), Crew(name="loop", place="loop")]
+    client = started(system, tmp_path, kind, queues=[Queue("few", limit=2)], crews=crews)
+    client.enqueue_all([kind.new() for _ in range(6)])
+    assert len(gate.reached(2)) == 2
+    assert ended(client, system, DOUBLE.new(1)).state == "done"
+    assert client.queues()[1].numbers == {"ready": 4, "running": 2}
+    gate.open()

@@ -1,0 +1,179 @@
+"""The writer: requests share transactions, and a failure of the store is told to all whom it concerns."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.jobs.errors import StoreError, StoreFullError
+from otpy.jobs.model import NewJob
+from otpy.jobs.store.sqlite import SqliteStore
+from otpy.jobs.writer import Writer
+from otpy.runtime.caller import request_future
+from otpy.runtime.pykka import Future
+from otpy.testing import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from otpy.jobs.store.protocol import Transaction
+
+
+class Slow:
+    """A store that notes how much is done together, waits at a gate, and fails as told."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.commits: list[int] = []
+        self.failures: list[Exception] = []
+        self.steps = 0
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        self.gate.wait()
+        self.steps = 0
+        yield self
+        if self.failures:
+            raise self.failures.pop(0)
+        self.commits.append(self.steps)
+
+    def step(self) -> int:
+        self.steps += 1
+        return self.steps
+
+    def changes(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.gate.open()
+
+
+@pytest.fixture
+def slow() -> Iterator[Slow]:
+    made = Slow()
+    yield made
+    made.gate.open()
+
+
+def asked(writer: otpy.Ref[Writer], step: Any, number: int) -> list[Any]:
+    """Futures of so many requests, all in the mailbox."""
+    message = writer.message_for(Writer.run, (step,), {})
+    futures = [Future() for _ in range(number)]
+    for future in futures:
+        request_future(writer, message, future)
+    return futures
+
+
+def test_who_comes_while_a_commit_lasts_shares_the_next_one(system: otpy.System, slow: Slow) -> None:
+    writer = system.start(Writer, lambda: slow)
+    first = asked(writer, Slow.step, 1)
+    slow.gate.reached()
+    others = asked(writer, Slow.step, 16)
+    slow.gate.open()
+    assert [future.get(timeout=5) for future in first + others] == [1, *range(1, 17)]
+    assert slow.commits == [1, 16]
+
+
+def test_who_was_served_together_is_expected_back_together(
+    system: otpy.System, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them to come again would else have a commit of its own, for which the others wait."""
+    writer = system.start(Writer, lambda: slow)
+    first = asked(writer, Slow.step, 1)
+    slow.gate.reached()
+    together = asked(writer, Slow.step, 4)
+    again: list[Any] = []
+    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("time.sleep", lambda _: again or again.extend(asked(writer, Slow.step, 3)))
+    slow.gate.open()
+    [future.get(timeout=5) for future in first + together]
+    (late,) = asked(writer, Slow.step, 1)
+    late.get(timeout=5)
+    [future.get(timeout=5) for future in again]
+    assert slow.commits == [1, 4, 4]
+
+
+def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.gate.open()
+    writer = system.start(Writer, lambda: slow)
+    naps: list[float] = []
+    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("time.sleep", naps.append)
+    for future in asked(writer, Slow.step, 9):
+        future.get(timeout=5)
+    naps.clear()
+    writer.call(Writer.run, Slow.step)
+    assert sum(naps) <= 0.002
+
+
+def test_one_that_is_wrong_harms_no_other(system: otpy.System, slow: Slow) -> None:
+    def wrong(_: Transaction) -> None:
+        raise ZeroDivisionError
+
+    slow.gate.open()
+    writer = system.start(Writer, lambda: slow)
+    held = Gate()
+    block = threading.Thread(target=lambda: writer.call(Writer.run, lambda _: held.wait()))
+    block.start()
+    held.reached()
+    good, bad, fine = asked(writer, Slow.step, 1), asked(writer, wrong, 1), asked(writer, Slow.step, 1)
+    held.open()
+    block.join()
+    assert [future.get(timeout=5) for future in good + fine] == [1, 1]
+    with pytest.raises(ZeroDivisionError):
+        bad[0].get(timeout=5)
+
+
+def test_a_full_disk_is_told_at_once_until_it_is_not(timed: otpy.System, clock: Any, slow: Slow) -> None:
+    slow.gate.open()
+    writer = timed.start(Writer, lambda: slow)
+    slow.failures = [StoreFullError("f", "full"), StoreFullError("f", "still full")]
+    errors = []
+    for _ in range(2):
+        with pytest.raises(StoreFullError, match="f: full") as caught:
+            writer.call(Writer.run, Slow.step)
+        errors.append(caught.value)
+    assert errors[0] is not errors[1]
+    assert len(slow.failures) == 1
+    clock.advance(0.1)
+    with pytest.raises(StoreFullError, match="still full"):
+        writer.call(Writer.run, Slow.step)
+    clock.advance(0.2)
+    assert writer.call(Writer.run, Slow.step) == 1
+    assert writer.call(Writer.run, Slow.step) == 1
+
+
+class Ending(Writer):
+    @otpy.cast
+    def end(self) -> otpy.Stop:
+        return otpy.Stop(otpy.Shutdown())
+
+
+def test_what_was_taken_is_done_before_it_stops(system: otpy.System, tmp_path: Path) -> None:
+    job = NewJob(kind="k", queue="q", args=b"", run_at=0)
+    writer = system.start(Ending, lambda: SqliteStore(tmp_path / "jobs.db"))
+    held = Gate()
+    block = threading.Thread(target=lambda: writer.call(Writer.run, lambda _: held.wait()))
+    block.start()
+    held.reached()
+    made = asked(writer, lambda tx: tx.insert([job])[0].how, 3)
+    writer.cast(Ending.end)  # before the commit that the first of them asks for
+    held.open()
+    block.join()
+    assert [future.get(timeout=5) for future in made] == ["new"] * 3
+    store = SqliteStore(tmp_path / "jobs.db")
+    with store.transaction() as tx:
+        assert tx.queues()[0].numbers == {"ready": 3}
+    store.close()
+
+
+def test_a_store_that_cannot_be_opened_is_the_failure_of_its_start(system: otpy.System, tmp_path: Path) -> None:
+    (tmp_path / "jobs.db").write_text("this is no database, but a text that is long enough to look like something")
+    with pytest.raises(otpy.errors.StartError, match="not a database"):
+        system.start(Writer, lambda: SqliteStore(tmp_path / "jobs.db"))
+    assert issubclass(StoreFullError, StoreError)

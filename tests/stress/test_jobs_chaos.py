@@ -1,0 +1,18 @@
+"""Hundreds of rounds of chaos on the store of jobs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from support.source import ROOT
+
+
+@pytest.mark.stress
+@pytest.mark.timeout(3_600)
+def test_nothing_is_lost_or_doubled_in_five_hundred_rounds() -> None:
+    command = [sys.executable, "-m", "tests.jobs.chaos", "--rounds", "500", "--seed", "1000"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
