@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.runtime.death import kill
 from otpy.runtime.links import Monitor, watch
-from otpy.runtime.seat import here
+from otpy.runtime.seat import SIGNAL_GRAIN, here
 from otpy.runtime.system import System
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from otpy.runtime.stopping import Unstopped
 
 __all__ = ["SHUTDOWN", "Application"]
-
-SIGNAL_GRAIN = 1.0
-"""Seconds after which a signal is handled at the latest."""
 
 SHUTDOWN = 30.0
 """Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
@@ -66,8 +63,7 @@ class Application(System):
         here().may_block()
         self.is_awaited = True
         while not self._ends:
-            # Not without end: CPython overlooks a signal that comes in the moment in which its main thread falls
-            # asleep, and handles it when the thread wakes up.
+            # Not without end: as `sleep_on`.
             with suppress(Empty):
                 self._told.get(timeout=SIGNAL_GRAIN)
         self._told.put(None)  # for others who wait

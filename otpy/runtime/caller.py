@@ -22,7 +22,7 @@ from otpy.runtime.circle import deadlock
 from otpy.runtime.extras import limit_above
 from otpy.runtime.mailbox import bury, open_mailbox, send
 from otpy.runtime.message import request_word
-from otpy.runtime.seat import LONGEST, Seat, Slot, here, local
+from otpy.runtime.seat import LONGEST, Seat, Slot, here, local, sleep_on
 
 if TYPE_CHECKING:
     from otpy.runtime.pykka import Future
@@ -222,7 +222,7 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
             elif me is not None:
                 me.system.pool.notice_idle()  # the thread of one actor: it rests now
             if timeout is None:
-                answered = lock.acquire()
+                answered = sleep_on(lock)
             elif timer is not None:
                 answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
             else:

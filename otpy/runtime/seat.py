@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from otpy.runtime.pool import Pool
     from otpy.runtime.ref import Ref
 
-__all__ = ["LONGEST", "Seat", "Slot", "here", "local", "sit", "take_lock"]
+__all__ = ["LONGEST", "SIGNAL_GRAIN", "Seat", "Slot", "here", "local", "sit", "sleep_on", "take_lock"]
 
 LONGEST = threading.TIMEOUT_MAX
 """The longest time a lock can be waited for, in seconds; some hundred years."""
@@ -28,6 +28,23 @@ def take_lock() -> threading.Lock:
     lock = threading.Lock()
     lock.acquire()
     return lock
+
+
+SIGNAL_GRAIN = 1.0
+"""Seconds after which the main thread looks up from a sleep without end, to take a signal that CPython overlooked."""
+
+
+def sleep_on(lock: threading.Lock) -> bool:
+    """Acquire a lock, however long that takes; returns True.
+
+    CPython overlooks a signal that comes in the moment in which its main thread falls asleep, and handles it when the
+    thread wakes up.
+    """
+    if threading.get_ident() != threading.main_thread().ident:
+        return lock.acquire()
+    while not lock.acquire(timeout=SIGNAL_GRAIN):
+        pass
+    return True
 
 
 WAKE_UP = 2.0
@@ -205,7 +222,7 @@ class Slot:
                 pool.pass_on(seat, self)
             elif seat.ref is not None:
                 seat.ref.system.pool.notice_idle()  # the thread of one actor: it rests now
-            done = lock.acquire() if timeout is None else lock.acquire(timeout=min(max(timeout, 0.0), LONGEST))
+            done = sleep_on(lock) if timeout is None else lock.acquire(timeout=min(max(timeout, 0.0), LONGEST))
         except BaseException:
             self.abandon()
             raise

@@ -18,6 +18,7 @@ from otpy.demo.compare import compare, plain_loop
 from otpy.demo.durable import CountDurably
 from otpy.demo.files import read
 from otpy.demo.trouble import Trouble
+from otpy.runtime.seat import here
 from otpy.testing import Gate
 from support.systems import quiet
 
@@ -120,10 +121,12 @@ def test_an_agent_in_trouble_costs_time_and_no_file(
 ) -> None:
     """The first to read 7.txt; whatever it does later counts for nothing."""
     gate, over, met = Gate(), threading.Event(), threading.Lock()
+    busy: list[Any] = []
 
     def troubled(file: Any, **options: Any) -> Any:
         if not file.path.endswith("/7.txt") or not met.acquire(blocking=False):
             return read(file, **options)
+        busy.append(here().ref)
         match how:
             case "raising":
                 raise ValueError(how)
@@ -141,8 +144,7 @@ def test_an_agent_in_trouble_costs_time_and_no_file(
     with library.run(tree, name="trouble", control="off") as system:
         if how == "killed":
             gate.reached()
-            [busy] = [r for r in system.records() if r.kind.startswith("Agent") and r.current == "cast work"]
-            system.kill(busy.path)
+            busy[0].kill()
         system.wait()
         over.set()
         gate.open()

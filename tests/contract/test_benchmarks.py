@@ -235,7 +235,8 @@ def test_otpy_measures_every_experiment_of_jobs(
         assert experiment.name in jobs_side.MEASURES
         return
     monkeypatch.chdir(tmp_path)
-    job = Job(experiment=experiment.name, seconds=0.001, count=16, sizes={**experiment.full, "jobs": 50, "calls": 2})
+    jobs = 50 if experiment.name == "overhead" else 3  # in batches; and agents that crash have a back-off
+    job = Job(experiment=experiment.name, seconds=0.001, count=16, sizes={**experiment.full, "jobs": jobs, "calls": 2})
     assert set(jobs_side.MEASURES[experiment.name](job).values) == {row.name for row in experiment.rows}
 
 

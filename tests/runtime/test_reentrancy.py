@@ -234,3 +234,36 @@ def test_many_interrupts_at_random_moments(system: otpy.System, bell: Bell, roun
         bell.deed = None  # a handler may just have set it again
         shooter.join(0.01)
     assert len(flush(other)) == calls
+
+
+@requires_main_thread
+@pytest.mark.parametrize("how", ["start", "call", "monitor"])
+def test_a_signal_that_was_overlooked_while_the_main_thread_fell_asleep_is_handled(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Here the system gives it to another thread, so that nothing wakes the main one, as in that moment."""
+    monkeypatch.setattr("otpy.runtime.seat.SIGNAL_GRAIN", 0.01)
+    gate, main = Gate(), here()
+    before = signal.signal(signal.SIGUSR1, lambda *_: gate.open())
+
+    def send() -> None:
+        gate.reached()
+        while not main.waiting:
+            pass  # it is about to sleep
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        if how == "start":
+            system.start(Doer, deed=lambda _: gate.wait())
+        elif how == "call":
+            assert system.start(Doer).within(None).call(Doer.do, lambda _: gate.wait() or 1) == 1
+        else:
+            ref = system.start(Doer)
+            ref.cast(Doer.run, lambda _: gate.wait())
+            ref.stop(block=False)
+            assert ref.monitor().wait(None) is not None
+    finally:
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
