@@ -218,6 +218,10 @@ class System(Starting, Inspection):
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.
 
+        Of what runs in processes of its own: until none of them is asked anything or being made, and nothing is left of
+        those whose actors have ended, neither the process with its group nor what this program has open for it.
+        What one does with casts and messages is not known here.
+
         Args:
             timeout: real seconds; a safety net for tests that would hang.
 

@@ -18,6 +18,7 @@ import otpy
 from otpy.errors import CallExitError
 from otpy.places.process.listener import Listener
 from support.far import Far, Near, stuck
+from support.processes import children_of, descriptors, threads_since
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -324,18 +325,15 @@ def test_many_kills_leave_no_process_descriptor_or_thread(farm: otpy.System) -> 
     first = farm.start(far())
     farm.start(far()).stop()  # from the first start on one is kept ready
     helper = first.call(Far.where)[1]
-    fds, threads = len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208 - as names
+    farm.wait_idle()
+    fds, threads = descriptors(), set(threading.enumerate())
     for _ in range(5):
-        refs = [farm.start(far()) for _ in range(10)]
-        pidfds = [os.pidfd_open(pid_of(ref)) for ref in refs]
-        for ref in refs:
+        for ref in [farm.start(far()) for _ in range(10)]:
             ref.kill()
-        assert all(ended(pidfd) for pidfd in pidfds)
-    farm.start(far()).stop()  # the helper tells of one end after the other, so it has told of all of them
-    with open(f"/proc/{helper}/task/{helper}/children") as children:  # noqa: PTH123 - a line of /proc
-        left = children.read().split()
-    assert str(pid_of(first)) in left
+    farm.wait_idle()
+    left = children_of(helper)
+    assert pid_of(first) in left
     assert len(left) <= 3  # one is kept ready for each module, this and that of the warm-up
-    assert len(os.listdir("/proc/self/fd")) == fds  # noqa: PTH208 - as above
-    assert threading.active_count() == threads
+    assert descriptors() == fds
+    assert threads_since(threads) == []
     first.stop()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import resource
-import select
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ import pytest
 import otpy
 from otpy.errors import StartError
 from support.far import Far, Near
+from support.processes import children_of, descriptors, has_ended, have_helper_look
 from support.wild import Nest, Slow, Wild, WildLater
 
 if TYPE_CHECKING:
@@ -28,22 +27,6 @@ def wild() -> otpy.ChildSpec:
 
 def far() -> otpy.ChildSpec:
     return otpy.child(Far).opts(place="process")
-
-
-def has_ended(pidfd: int) -> bool:
-    """Wait until a process has ended."""
-    ended = bool(select.select([pidfd], [], [], 5.0)[0])
-    os.close(pidfd)
-    return ended
-
-
-def descriptors() -> int:
-    """How many are open, but for those that stand for processes: a spare one may be born at any moment."""
-    count = 0
-    for fd in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as names
-        with suppress(FileNotFoundError):  # that of the list itself
-            count += os.readlink(f"/proc/self/fd/{fd}") != "anon_inode:[pidfd]"  # noqa: PTH115 - it leads nowhere
-    return count
 
 
 def test_a_handler_may_fork_a_copy_that_ends_by_itself(farm: otpy.System) -> None:
@@ -88,12 +71,10 @@ def test_what_children_leave_behind_is_waited_for(farm: otpy.System) -> None:
     """Otherwise it is defunct for ever where the first process of all waits for nobody, as in many containers."""
     ref = farm.start(wild())
     helper = ref.call(Wild.helper)
-    ref.call(Wild.leave_orphans, 10)
-    pidfd = os.pidfd_open(ref.call(Wild.pid))
+    left = [ref.call(Wild.pid), *ref.call(Wild.leave_orphans, 10)]
     ref.kill()
-    assert has_ended(pidfd)
-    farm.start(far()).stop()  # the helper tells of one end after the other, so it has told of that one
-    assert [pid for pid in children_of(helper) if state_of(pid) == "Z"] == []
+    have_helper_look(farm, left)
+    assert set(children_of(helper)) & set(left) == set()
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -127,6 +108,7 @@ def test_a_helper_that_is_killed_takes_along_what_its_children_have_started(farm
 def test_a_start_without_a_descriptor_fails_and_harms_nobody(farm: otpy.System) -> None:
     other = farm.start(wild())
     farm.start(far()).stop()
+    farm.wait_idle()
     before = descriptors()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
@@ -136,6 +118,7 @@ def test_a_start_without_a_descriptor_fails_and_harms_nobody(farm: otpy.System) 
         assert isinstance(other.call(Wild.pid), int)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    farm.wait_idle()
     assert descriptors() <= before  # a spare process may have ended meanwhile
     assert farm.start(far()).call(Far.echo, 1) == 1
 
@@ -186,16 +169,3 @@ def test_a_kill_from_outside_in_the_middle_of_a_stop_ends_it(farm: otpy.System) 
         os.kill(told.get(timeout=10.0), signal.SIGKILL)
         stop.exception(10.0)
     assert ref.reason == otpy.Signalled(signal.SIGKILL)
-
-
-def children_of(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children") as listed:  # noqa: PTH123 - a line of /proc
-        return [int(word) for word in listed.read().split()]
-
-
-def state_of(pid: int) -> Any:
-    try:
-        with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123 - as above
-            return stat.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return None

@@ -45,9 +45,9 @@ def test_actors_of_two_systems_may_call_each_other() -> None:
 
 
 def test_nothing_runs_before_the_first_start() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())  # not their number: one of an earlier test may be about to end
     system = otpy.System("lazy")
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     assert system.stop() == []
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
 import random
-import select
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -14,6 +12,7 @@ import pytest
 
 import otpy
 from support.far import Far
+from support.processes import children_of, descriptors, have_helper_look, threads_since
 from support.wild import Wild
 
 if TYPE_CHECKING:
@@ -42,47 +41,30 @@ def wild(ident: object = "wild") -> otpy.ChildSpec:
     return otpy.child(Wild).opts(place="process", id=str(ident))
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as names
-
-
-def children_of(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children") as listed:  # noqa: PTH123 - a line of /proc
-        return [int(word) for word in listed.read().split()]
-
-
-def wait_for_ends(pidfds: list[int]) -> None:
-    for pidfd in pidfds:
-        assert select.select([pidfd], [], [], 20.0)[0]
-        os.close(pidfd)
-
-
 @pytest.mark.parametrize("kills", sizes(40, 10_000))
 def test_kills_in_all_ways_leave_no_process_descriptor_or_thread(farm: otpy.System, kills: int) -> None:
     chance = random.Random(kills)
     first = farm.start(wild("first"))
     helper = first.call(Wild.helper)
     farm.start(wild()).stop()
-    before = descriptors(), threading.active_count()
+    farm.wait_idle()
+    fds, threads = descriptors(), set(threading.enumerate())
     for _ in range(kills // AT_ONCE):
         refs = [farm.start(wild(number)) for number in range(AT_ONCE)]
-        pidfds = [os.pidfd_open(ref.call(Wild.pid)) for ref in refs]
         monitors = [ref.monitor() for ref in refs]
         for ref in refs:
             if chance.random() < 0.5:
                 ref.kill()
             else:
                 ref.cast(Wild.die, int(chance.choice(WAYS)))
-        wait_for_ends(pidfds)
         reasons = {type(monitor.wait(20.0).reason) for monitor in monitors}
         assert reasons <= {otpy.Killed, otpy.Signalled}
-    farm.start(wild()).stop()  # the helper tells of one end after the other, so it has told of all of them
     farm.wait_idle()
     left = children_of(helper)
     assert first.call(Wild.pid) in left
     assert len(left) <= 3, "one is kept ready for each of the two modules"
-    assert descriptors() <= before[0]  # fewer: a spare process that was there then may have ended
-    assert threading.active_count() <= before[1]
+    assert descriptors() == fds
+    assert threads_since(threads) == []
 
 
 @pytest.mark.report("D133", "python/cpython#105464")
@@ -123,20 +105,12 @@ def test_bursts_leave_nothing_defunct(farm: otpy.System, count: int) -> None:
     first = farm.start(wild("first"))
     helper = first.call(Wild.helper)
     refs = [farm.start(wild(number)) for number in range(count)]
+    left = [ref.call(Wild.pid) for ref in refs]
     for ref in refs[:10]:
-        ref.call(Wild.leave_orphans, 2)
+        left += ref.call(Wild.leave_orphans, 2)
     monitors = [ref.monitor() for ref in refs]
     for ref in refs:
         ref.cast(Wild.die, int(signal.SIGKILL))
     assert {monitor.wait(20.0).reason for monitor in monitors} == {otpy.Signalled(signal.SIGKILL)}
-    farm.start(wild()).stop()
-    states = [state_of(pid) for pid in children_of(helper)]
-    assert "Z" not in states
-
-
-def state_of(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat") as stat:  # noqa: PTH123 - a line of /proc
-            return stat.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
+    have_helper_look(farm, left)
+    assert set(children_of(helper)) & set(left) == set()

@@ -130,6 +130,12 @@ class Child:
         pulse = self.pulse
         return None if pulse is None else pulse.complaint()
 
+    def is_under_way(self) -> bool:
+        """Whether it is asked something, or its process is not there yet, or its end has begun."""
+        if self.pid is None or self.end_reason is not None or self.failed_birth is not None or self.line.is_asked():
+            return True
+        return self.ref is not None and self.ref.reason is not None
+
     def wind_up(self) -> None:
         """Its time is nearly over: have its whole group told to end, by SIGTERM."""
         with self._lock:

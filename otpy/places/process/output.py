@@ -9,8 +9,12 @@ import sys
 import threading
 from collections import deque
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from otpy.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Output", "Pipe"]
 
@@ -24,8 +28,9 @@ log = logging.getLogger("otpy.child")
 class Output:
     """The pipes behind the standard output and error of all children of one system."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, on_rest: Callable[[], object] = int) -> None:
+        """Start nothing yet; `on_rest` is called when the pipes of all that have ended are closed."""
+        self._on_rest = on_rest
         self._lock = threading.Lock()  # guards the start of the thread, which is made with the first pipe
         self._open: dict[int, Pipe] = {}
         self._ended: deque[Pipe] = deque()
@@ -76,6 +81,10 @@ class Output:
         self._ended.append(pipe)
         self._wake()
 
+    def is_idle(self) -> bool:
+        """Whether all is read and logged that was printed by those that have ended."""
+        return not self._ended
+
     def close(self) -> None:
         """Read the rest and end."""
         self._is_closing = True
@@ -114,10 +123,12 @@ class Output:
         with suppress(BlockingIOError):
             os.eventfd_read(self._wake_fd)
         while self._ended:
-            pipe = self._ended.popleft()
+            pipe = self._ended[0]
             if self._open.get(pipe.fd) is pipe:  # it may have been closed, and its number be that of another by now
                 pipe.read()
                 self._close(pipe.fd)
+            self._ended.popleft()  # then: who waits for rest waits for that
+        self._on_rest()
 
     def _close(self, fd: int) -> None:
         assert self._poll is not None  # noqa: S101 - it was started

@@ -62,15 +62,16 @@ class Ports:
         self._lock = threading.RLock()
         self._children: dict[int, Child] = {}
         self._numbers = 0
-        self._output = Output()
+        self._output = Output(system.pool.notice_idle)
         self._closing = False
         self._memory_killer: MemoryKiller | None = None
 
     # As a home of the system.
 
     def is_idle(self) -> bool:
-        """Whether no child is asked anything."""
-        return not any(child.line.is_asked() for child in list(self._children.values()))
+        """Whether no child is asked anything or being made, and nothing is left of those that have ended."""
+        # In this order: who is buried leaves its pipe behind, and is forgotten then.
+        return not any(child.is_under_way() for child in list(self._children.values())) and self._output.is_idle()
 
     def engage(self) -> bool:
         """Nobody takes turns here."""
@@ -187,6 +188,7 @@ class Ports:
                 os.close(pidfd)
         elif word == b"B":
             child.is_born(value, pidfd)
+            self._system.pool.notice_idle()
         elif word == b"E":
             self._forget(child, value)
         else:
@@ -196,11 +198,14 @@ class Ports:
     def _forget(self, child: Child, status: int) -> None:
         with self._lock:
             self.spares.drop(child)
-            self._children.pop(child.number, None)
-        child.has_ended(status)
-        if child.output is not None:
-            self._output.end(child.output)
-        self._system.pool.notice_idle()
+        try:
+            child.has_ended(status)
+            if child.output is not None:
+                self._output.end(child.output)
+        finally:
+            with self._lock:
+                self._children.pop(child.number, None)  # at last: who waits for rest waits for all of that
+            self._system.pool.notice_idle()
 
     def _lose_helper(self) -> None:
         """Somebody has killed the helper, and with it all its children: the next start makes a new one."""
