@@ -15,7 +15,9 @@ from benchmarks.model import Figures
 from benchmarks.otpy_side import VERSION
 from benchmarks.stores import folder, in_threads, one_by_one
 from otpy import jobs
-from otpy.jobs.model import Ask, Fence, NewJob, Settled
+from otpy.jobs.model.claim import Ask, Settled
+from otpy.jobs.model.lead import Fence
+from otpy.jobs.model.new import NewJob
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.resilience import Breaker
 

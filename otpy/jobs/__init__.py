@@ -26,7 +26,10 @@ from otpy.jobs.errors import (
 )
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import JobSpec, Kind, job
-from otpy.jobs.model import Attempt, Job, QueueLook, Rate, Replayed, Want
+from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.job import Attempt, Job
+from otpy.jobs.model.look import QueueLook, Want
+from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
 

@@ -12,7 +12,8 @@ from otpy.errors import CallTimeoutError, SpecError
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import KeyTakenError, NoEngineError, NoSuchJobError, NotEndedError
 from otpy.jobs.kind import new_job
-from otpy.jobs.model import Job, Look, Replayed
+from otpy.jobs.model.look import Look
+from otpy.jobs.model.new import Replayed
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from otpy.jobs.kind import JobSpec
-    from otpy.jobs.model import Inserted, QueueLook, State, Want
+    from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.look import QueueLook, Want
+    from otpy.jobs.model.new import Inserted
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.jobs.kind import JobSpec
-    from otpy.jobs.model import Missed, Overlap, Schedule
+    from otpy.jobs.model.schedule import Missed, Overlap, Schedule
 
 __all__ = ["Cron", "cron", "due", "following"]
 

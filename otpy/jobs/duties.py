@@ -23,7 +23,7 @@ from otpy.runtime.request import call, cast
 if TYPE_CHECKING:
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
-    from otpy.jobs.model import Fence
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref

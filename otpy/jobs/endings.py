@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
 from otpy.jobs.errors import NoSuchJobError
-from otpy.jobs.model import LIVING
+from otpy.jobs.model.job import LIVING
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.caller import Caller

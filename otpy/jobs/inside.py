@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.jobs.kind import JobSpec
-    from otpy.jobs.model import Inserted
+    from otpy.jobs.model.new import Inserted
 
 __all__ = ["enqueue_in"]
 

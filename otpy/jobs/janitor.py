@@ -14,7 +14,8 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Fence, Job
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef

@@ -17,7 +17,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
-from otpy.jobs.model import NewJob, Unique, Until
+from otpy.jobs.model.new import NewJob, Unique, Until
 from otpy.jobs.retry import Retry
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
 from otpy.jobs.duties import Steward
 from otpy.jobs.errors import StoreError
-from otpy.jobs.model import Fence
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
-    from otpy.jobs.model import Lead
+    from otpy.jobs.model.lead import Lead
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.timers import Timer

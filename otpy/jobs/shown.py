@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model import Attempt, Job, QueueLook, Replayed
+    from otpy.jobs.model.job import Attempt, Job
+    from otpy.jobs.model.look import QueueLook
+    from otpy.jobs.model.new import Replayed
 
     Show = Callable[[str, object], object]
 

@@ -15,7 +15,9 @@ from otpy.runtime.request import cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.jobs.model import Fence, Job, Schedule
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
+    from otpy.jobs.model.schedule import Schedule
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.timers import Timer

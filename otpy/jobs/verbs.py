@@ -17,7 +17,7 @@ from otpy.core.text import visible
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.client import Client, engine_name
 from otpy.jobs.errors import NoSuchJobError
-from otpy.jobs.model import State
+from otpy.jobs.model.job import State
 from otpy.jobs.shown import job_line, job_whole, queue_line, replayed_line
 from otpy.jobs.writer import Writer
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model import Want
+    from otpy.jobs.model.look import Want
     from otpy.jobs.setup import Crew, Setup
     from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System

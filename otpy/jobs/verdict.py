@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from otpy.core.backoff import delay
-from otpy.jobs.model import Attempt, Settled
+from otpy.jobs.model.claim import Settled
+from otpy.jobs.model.job import Attempt
 
 if TYPE_CHECKING:
     from otpy.core.backoff import Backoff
-    from otpy.jobs.model import Failure, Job, State
+    from otpy.jobs.model.job import Failure, Job, State
     from otpy.jobs.retry import Action
 
 __all__ = ["COSTLY", "Failed", "after_failure", "given_back", "snoozed"]

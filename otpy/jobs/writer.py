@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otpy.core.reason import Reason
-    from otpy.jobs.model import Lead
+    from otpy.jobs.model.lead import Lead
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 

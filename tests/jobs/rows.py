@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from otpy.jobs.model import Job
+from otpy.jobs.model.job import Job
 
 
 def row(**fields: Any) -> Job:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otpy.jobs.model import Settled
+from otpy.jobs.model.claim import Settled
 from otpy.jobs.scheduler.budgets import LATER, Budgets
 from otpy.jobs.setup import Queue
 

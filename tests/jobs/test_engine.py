@@ -20,7 +20,7 @@ from otpy.testing import Gate
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
 
 AT_ONCE = Retry(errors=3, backoff=otpy.Backoff(first=0.0, most=0.0))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otpy.jobs.model import Ask
+from otpy.jobs.model.claim import Ask
 from otpy.jobs.store.picking import Candidate, pick
 
 

@@ -9,7 +9,7 @@ import otpy
 from otpy.jobs.client import Client, of
 from otpy.jobs.engine import engine
 from otpy.jobs.kind import job
-from otpy.jobs.model import Rate
+from otpy.jobs.model.claim import Rate
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Queue
 from otpy.jobs.writer import Writer

@@ -10,7 +10,7 @@ import pytest
 
 import otpy
 from otpy.jobs.errors import StoreError, StoreFullError
-from otpy.jobs.model import NewJob
+from otpy.jobs.model.new import NewJob
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import request_future

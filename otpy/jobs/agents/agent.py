@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from otpy.jobs.agents.attempt import Report
     from otpy.jobs.agents.ledger import Ledger
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 

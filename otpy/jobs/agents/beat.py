@@ -12,7 +12,7 @@ from otpy.runtime.request import cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
 

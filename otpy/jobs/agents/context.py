@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from otpy.jobs.agents.office import Office
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
 
 __all__ = ["CURRENT", "Flag", "Running", "current"]
 

@@ -13,7 +13,7 @@ from otpy.runtime.request import call, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.jobs.model import Once
+    from otpy.jobs.model.claim import Once
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
 

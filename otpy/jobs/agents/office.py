@@ -8,7 +8,7 @@ from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ledger import Ledger
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 

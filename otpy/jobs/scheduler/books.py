@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from otpy.jobs.model import Ask
+from otpy.jobs.model.claim import Ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from otpy.jobs.agents.context import Flag
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Crew, Queue
 
 __all__ = ["NEVER", "Books", "Team", "Worker"]

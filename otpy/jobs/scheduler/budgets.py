@@ -9,7 +9,8 @@ from otpy.resilience.budget import RetryBudget
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otpy.jobs.model import Job, Settled
+    from otpy.jobs.model.claim import Settled
+    from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Queue
 
 __all__ = ["LATER", "Budgets"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.resilience.breaker import Breaker
     from otpy.resilience.permit import Permit
     from otpy.runtime.ref import Ref

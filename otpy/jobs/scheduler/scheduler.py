@@ -17,7 +17,8 @@ from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
 from otpy.jobs.errors import StoreError
-from otpy.jobs.model import LIVING, Settled
+from otpy.jobs.model.claim import Settled
+from otpy.jobs.model.job import LIVING
 from otpy.jobs.retry import Retry
 from otpy.jobs.scheduler.books import NEVER, Books
 from otpy.jobs.scheduler.budgets import Budgets
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.jobs.agents.attempt import Report
-    from otpy.jobs.model import Ask, Fence, Job, Rate
+    from otpy.jobs.model.claim import Ask, Rate
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.scheduler.books import Worker
     from otpy.jobs.setup import Crew, Setup
     from otpy.jobs.store.protocol import Transaction

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from otpy.jobs.model import Ask
+    from otpy.jobs.model.claim import Ask
 
 __all__ = ["Candidate", "pick"]
 

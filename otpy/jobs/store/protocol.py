@@ -8,21 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model import (
-        Ask,
-        Fence,
-        Inserted,
-        Job,
-        Lead,
-        Look,
-        NewJob,
-        Once,
-        QueueLook,
-        Replayed,
-        Schedule,
-        Settled,
-        Want,
-    )
+    from otpy.jobs.model.claim import Ask, Once, Settled
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence, Lead
+    from otpy.jobs.model.look import Look, QueueLook, Want
+    from otpy.jobs.model.new import Inserted, NewJob, Replayed
+    from otpy.jobs.model.schedule import Schedule
 
 __all__ = ["Store", "Transaction"]
 

@@ -10,7 +10,7 @@ from otpy.errors import SpecError
 from otpy.jobs.agents.context import current
 from otpy.jobs.errors import StoreBusyError
 from otpy.jobs.kind import job
-from otpy.jobs.model import Settled
+from otpy.jobs.model.claim import Settled
 from otpy.jobs.setup import Queue
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.jobs.writer import Writer

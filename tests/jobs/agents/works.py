@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
 
 AT_ONCE = Retry(errors=2, crashes=2, backoff=otpy.Backoff(first=0.0, most=0.0))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model import Fence
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:

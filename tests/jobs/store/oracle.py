@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import NewJob, State
+    from otpy.jobs.model.job import State
+    from otpy.jobs.model.new import NewJob
 
 TAKEN: dict[str, tuple[str, ...]] = {
     "started": ("scheduled", "ready"),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model import Ask, Attempt, NewJob, Settled, Unique
+from otpy.jobs.model.claim import Ask, Settled
+from otpy.jobs.model.job import Attempt
+from otpy.jobs.model.new import NewJob, Unique
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Failure, Fence, Inserted, Job, State
+    from otpy.jobs.model.job import Failure, Job, State
+    from otpy.jobs.model.lead import Fence
+    from otpy.jobs.model.new import Inserted
     from otpy.jobs.store.protocol import Store
 
 LEASE = 10_000

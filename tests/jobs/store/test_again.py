@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model import Replayed
+from otpy.jobs.model.new import Replayed
 
 from .shop import claim, get, insert, new, numbers, one, settle
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Fence, Job
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
 
     from .conftest import Clock

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model import Ask, Fence
+from otpy.jobs.model.claim import Ask
+from otpy.jobs.model.lead import Fence
 
 from .shop import LEASE, claim, get, insert, new, numbers, settle
 

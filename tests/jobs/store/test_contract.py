@@ -11,13 +11,16 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from otpy.jobs.model import Ask, Attempt, Fence, NewJob, Settled, Unique
+from otpy.jobs.model.claim import Ask, Settled
+from otpy.jobs.model.job import Attempt
+from otpy.jobs.model.lead import Fence
+from otpy.jobs.model.new import NewJob, Unique
 
 from .conftest import STORES, Clock
 from .oracle import Model
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Failure, State
+    from otpy.jobs.model.job import Failure, State
     from otpy.jobs.store.protocol import Store
 
 LEASE = 5_000

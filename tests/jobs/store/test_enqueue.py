@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model import Inserted
+from otpy.jobs.model.new import Inserted
 
 from .shop import claim, get, insert, new, numbers, one, settle
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Fence, Until
+    from otpy.jobs.model.lead import Fence
+    from otpy.jobs.model.new import Until
     from otpy.jobs.store.protocol import Store
 
     from .conftest import Clock

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from otpy.jobs.model import Fence
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore, store, versions
 from otpy.jobs.store.sqlite.files import FileLock, file_system_of, make_file, refuse_network
 

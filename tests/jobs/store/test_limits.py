@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model import Rate, Want
+from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.look import Want
 
 from .shop import claim, get, insert, new, settle
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Fence
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
 
     from .conftest import Clock

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model import Once
+from otpy.jobs.model.claim import Once
 
 from .shop import LEASE, claim, get, insert, new, numbers, settle
 
 if TYPE_CHECKING:
-    from otpy.jobs.model import Fence, State
+    from otpy.jobs.model.job import State
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
 
     from .conftest import Clock

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from otpy.jobs.model import Fence
+from otpy.jobs.model.lead import Fence
 
 from .conftest import Clock
 from .power import Powered
@@ -17,7 +17,7 @@ from .shop import LEASE, claim, insert, new, settle
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
 
 CUTS = 60
 

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model import Fence, Schedule, Unique
+from otpy.jobs.model.lead import Fence
+from otpy.jobs.model.new import Unique
+from otpy.jobs.model.schedule import Schedule
 
 from .shop import claim, new, numbers, settle
 

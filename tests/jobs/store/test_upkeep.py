@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model import Fence, Look
+from otpy.jobs.model.lead import Fence
+from otpy.jobs.model.look import Look
 
 from .shop import LEASE, claim, get, insert, new, numbers, one, settle
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model import NewJob, Replayed, Unique
+from otpy.jobs.model.new import NewJob, Replayed, Unique
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["hasten", "replay"]

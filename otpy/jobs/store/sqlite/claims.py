@@ -10,7 +10,8 @@ from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Ask, Attempt, Job, Settled, State
+    from otpy.jobs.model.claim import Ask, Settled
+    from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["cancelled", "claim", "give", "note", "renew", "settle", "wanted"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from otpy.jobs.model import Inserted
+from otpy.jobs.model.new import Inserted
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from otpy.jobs.model import NewJob, State, Unique
+    from otpy.jobs.model.job import State
+    from otpy.jobs.model.new import NewJob, Unique
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["insert"]

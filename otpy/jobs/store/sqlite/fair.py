@@ -12,7 +12,8 @@ from otpy.jobs.store.sqlite.rows import COLUMNS
 if TYPE_CHECKING:
     import sqlite3
 
-    from otpy.jobs.model import Ask, Job, Rate
+    from otpy.jobs.model.claim import Ask, Rate
+    from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["age", "allow", "claim_fairly", "is_shared", "unused"]

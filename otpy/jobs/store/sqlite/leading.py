@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model import Lead
+from otpy.jobs.model.lead import Lead
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from otpy.jobs.model import Fence
+    from otpy.jobs.model.lead import Fence
 
 __all__ = ["elect", "holds", "lead", "lead_on", "resign"]
 

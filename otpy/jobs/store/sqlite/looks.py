@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from otpy.jobs.model import QueueLook, State
+from otpy.jobs.model.job import State
+from otpy.jobs.model.look import QueueLook
 from otpy.jobs.store.sqlite.rows import COLUMNS, attempts_of, job_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from otpy.jobs.model import Job, Look
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.look import Look
 
 __all__ = ["WANTS", "find", "get", "has_ready", "queues", "running"]
 

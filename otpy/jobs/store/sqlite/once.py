@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model import Once
+from otpy.jobs.model.claim import Once
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,7 +6,8 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.args import pack, unpack
-from otpy.jobs.model import NewJob, Schedule, Unique
+from otpy.jobs.model.new import NewJob, Unique
+from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 from otpy.jobs.store.sqlite.upkeep import cancel
@@ -14,7 +15,7 @@ from otpy.jobs.store.sqlite.upkeep import cancel
 if TYPE_CHECKING:
     import sqlite3
 
-    from otpy.jobs.model import Job
+    from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["fire", "pause", "plan", "schedules"]

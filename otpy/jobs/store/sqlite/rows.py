@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model import Attempt, Job
+from otpy.jobs.model.job import Attempt, Job
 
 if TYPE_CHECKING:
     import sqlite3

@@ -18,7 +18,7 @@ from otpy.jobs.store.sqlite.versions import check, migrate
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from otpy.jobs.model import Lead
+    from otpy.jobs.model.lead import Lead
 
 __all__ = ["SqliteStore", "store_error", "wall_clock"]
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from otpy.jobs.model import Job, State
+    from otpy.jobs.model.job import Job, State
 
 __all__ = ["Tally"]
 

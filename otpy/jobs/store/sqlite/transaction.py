@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model import Want
+from otpy.jobs.model.look import Want
 from otpy.jobs.redact import redacted
 from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
@@ -14,20 +14,12 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Sequence
 
-    from otpy.jobs.model import (
-        Ask,
-        Fence,
-        Inserted,
-        Job,
-        Lead,
-        Look,
-        NewJob,
-        Once,
-        QueueLook,
-        Replayed,
-        Schedule,
-        Settled,
-    )
+    from otpy.jobs.model.claim import Ask, Once, Settled
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence, Lead
+    from otpy.jobs.model.look import Look, QueueLook
+    from otpy.jobs.model.new import Inserted, NewJob, Replayed
+    from otpy.jobs.model.schedule import Schedule
 
 __all__ = ["SqliteTransaction"]
 

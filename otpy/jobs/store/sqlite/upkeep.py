@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model import Attempt, Settled
+from otpy.jobs.model.claim import Settled
+from otpy.jobs.model.job import Attempt
 from otpy.jobs.store.sqlite.claims import settle
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model import Job, State
+    from otpy.jobs.model.job import Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]

@@ -1,0 +1,95 @@
+"""What the scheduler asks of the store for its agents, and how it has written down what they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from otpy.core.number import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otpy.jobs.model.job import Attempt, State
+
+__all__ = ["Ask", "Once", "Rate", "Settled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many in a time: `jobs.Rate(100, per=60.0)`. By GCRA: evenly spread, after a burst."""
+
+    number: int
+    per: float = 1.0
+    """Seconds."""
+    burst: int = 1
+    """How many may begin at once after a rest."""
+
+    @property
+    def period_ms(self) -> float:
+        """Milliseconds from one to the next."""
+        return self.per * 1_000 / self.number
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        for name, value in (("number", self.number), ("burst", self.burst)):
+            if type(value) is not int or value < 1:
+                return f"{name}={value!r}: a whole number >= 1"
+        if not (is_number(self.per) and 0 < self.per < 1e9):  # noqa: PLR2004 - some thirty years
+            return f"per={self.per!r}: seconds > 0"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A wish for jobs of one queue, on behalf of agents that are named."""
+
+    queue: str
+    owners: tuple[str, ...]
+    """One job at most for each, in this order."""
+    lease_ms: int
+    needs: tuple[str, ...] = ("",)
+    """What the agents can do: the `needs` of jobs that may be given."""
+    tenant: str | None = None
+    """Only jobs of this one."""
+    not_tenants: tuple[str, ...] = ()
+    not_kinds: tuple[str, ...] = ()
+    """Kinds that are held back, or have reached their limit."""
+    kinds: tuple[str, ...] | None = None
+    """Only these; None means any."""
+    kind_rooms: Mapping[str, int] = field(default_factory=dict)
+    """How many more of a kind may run; a kind that is not here has no limit."""
+    tenant_limit: int | None = None
+    """Jobs of one tenant that may run at once."""
+    tenant_counts: Mapping[str, int] = field(default_factory=dict)
+    """How many of each tenant run."""
+    after_tenant: str = ""
+    """Who had the last turn: the one behind it has the next."""
+    rate: Rate | None = None
+    """How often jobs of this queue may begin."""
+
+
+class Settled(NamedTuple):
+    """How an attempt is written down; refused when the token is no longer that of the running job."""
+
+    id: int
+    token: int
+    state: State
+    """`done`, `dead`, `cancelled`, or `scheduled`/`ready` for another attempt."""
+    run_at: int | None = None
+    result: bytes | None = None
+    reason: str = ""
+    attempt: Attempt | None = None
+    """The failure to remember, counted among the errors or the crashes."""
+    is_free: bool = False
+    """Given back: the attempt is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """How it stands with what a job does once."""
+
+    how: Literal["begun", "done", "busy", "stale"]
+    """`begun`: by the one that asks, with this; `done`: here is the result; `busy`: the same attempt is at it already;
+    `stale`: the attempt that asks runs no longer."""
+    result: bytes = b""

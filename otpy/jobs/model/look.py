@@ -1,0 +1,44 @@
+"""What somebody wants to see of jobs and queues, and what there is to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from otpy.jobs.model.job import State
+
+__all__ = ["Look", "QueueLook", "Want"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Which jobs somebody wants to see; None means any."""
+
+    queue: str | None = None
+    state: State | None = None
+    kind: str | None = None
+    before: int | None = None
+    """Only those with a lower id: the next page."""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Ready jobs that are alike in what they want of an agent."""
+
+    queue: str
+    kind: str
+    needs: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLook:
+    """How a queue is."""
+
+    name: str
+    numbers: dict[str, int]
+    """Jobs by state."""
+    oldest: int | None
+    """When the ready job was due that has waited longest."""
