@@ -309,3 +309,16 @@ def test_a_schedule_that_another_program_declares_is_fired_soon(
     pair.clock.advance(61.0)
     assert len(done) == 1
     pair.stop()
+
+
+def test_a_job_of_a_schedule_has_its_delay_and_its_deadline_from_the_time_that_came(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path
+) -> None:
+    """The deadline of what is declared once was counted from 1970, and each of its jobs was dead at once."""
+    spec = NOTHING.new().opts(delay=5.0, deadline=30.0)
+    timed.start(engine(tmp_path / "jobs.db", [NOTHING], cron=[cron("* * * * *", spec)]))
+    clock.advance(130.0)
+    found = of(timed).find()
+    assert [(one.state, one.run_at % 60_000, (one.deadline_at or 0) % 60_000) for one in found] == [
+        ("done", 5_000, 30_000)
+    ] * 2

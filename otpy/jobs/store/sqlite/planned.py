@@ -63,8 +63,16 @@ def fire(db: sqlite3.Connection, tally: Tally, id: str, *, at: int, run_at: int,
             return []
         case "cancel_old":
             stopped = cancel(db, tally, [job.id for job in living], f"the next one of {id} has come", now)
-    insert(db, tally, schedule.job._replace(key=f"{id} at {at}", run_at=run_at, schedule=id), now)
+    insert(db, tally, _due(schedule, at, run_at, now), now)
     return stopped
+
+
+def _due(schedule: Schedule, at: int, run_at: int, now: int) -> NewJob:
+    """The job for one time: its delay and its deadline are written down as if it were enqueued at 0."""
+    job = schedule.job
+    deadline_at = None if job.deadline_at is None else max(run_at, now) + job.deadline_at
+    key, run_at = f"{schedule.id} at {at}", run_at + job.run_at
+    return job._replace(key=key, run_at=run_at, deadline_at=deadline_at, schedule=schedule.id)
 
 
 def pause(db: sqlite3.Connection, id: str, *, is_paused: bool, now: int) -> bool:
