@@ -12,7 +12,8 @@ NUMBERS = {
     "C": "85 86 88 89 91 92 94",
     "D": "95 97 98 100 101 103 104 106 107 109 110 112 113 115 116 118 119 121 122 124 125 127 128 130 131 133 134 136",
     "F": "148 149 151 152 154 155 157",
-    "J": "1 2 4 5 8 10 14 16 17 19 20 22 23 25 26 28 29 32 34 35 37 38 41 43 44 46 47 49 50 52 56 64 65 68 70",
+    "J": "1 2 4 5 7 8 10 11 13 14 16 17 19 20 22 23 25 26 28 29 31 32 34 35 37 38 40 41 43 44 46 47 49 "
+    "50 52 53 55 56 58 59 61 62 64 65 67 68 70",
 }
 """All reports about supervision, messages, timers, stopping and inspection that were found; of those about jobs (J, a
 collection of its own), the ones about what is there of them."""

@@ -76,11 +76,20 @@ class Pair:
         patch.setattr(Engine, "init", _shifted(Engine.init, self.shift))
         self.systems = [otpy.System(name, clock=self.clock) for name in ("a", "b")]
         self.records = [Recorder(system).__enter__() for system in self.systems]
+        self.options = [
+            {"lease": LEASE, "kinds": [WHERE], **options, **(different[number] if different else {})}
+            for number in range(2)
+        ]
+        self.folder = folder
         self.engines = []
-        for number, system in enumerate(self.systems):
-            own = {"lease": LEASE, "kinds": [WHERE], **options, **(different[number] if different else {})}
-            self.engines.append(system.start(engine(folder / "jobs.db", own.pop("kinds"), **own)))
+        for number in range(2):
+            self.engines.append(self.begin(number))
             self.settle()  # the first one leads
+
+    def begin(self, number: int) -> Any:
+        """Start the engine of one, for the first time or again."""
+        own = dict(self.options[number])
+        return self.systems[number].start(engine(self.folder / "jobs.db", own.pop("kinds"), **own))
 
     def _opening(self) -> Any:
         def opened(made: Engine) -> SqliteStore:

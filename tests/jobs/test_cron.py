@@ -90,6 +90,7 @@ def test_what_cannot_work_is_refused_where_it_is_written(expr: str, options: dic
 
 
 @settings(max_examples=60, deadline=None)
+@pytest.mark.report("J37", "agronholm/apscheduler#980", "agronholm/apscheduler#1021", "agronholm/apscheduler#1059")
 @given(
     st.sampled_from(["*/7 * * * *", "30 2 * * *", "0 */3 * * 0", "59 23 L * *", "15 1,2,3 1-7 3,10,11 *"]),
     st.sampled_from(["UTC", NY, LORD_HOWE, "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns"]),

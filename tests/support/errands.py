@@ -6,6 +6,7 @@ import asyncio
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -69,6 +70,13 @@ def deaf(pipe: str) -> None:
     say(pipe, str(os.getpid()))
     while True:
         time.sleep(600)
+
+
+@job(killable=True, timeout=0.4, retry=Retry(errors=1))
+def leave_a_child(pipe: str) -> None:
+    """Start another program and hang; whoever reads the pipe hears of both."""
+    with subprocess.Popen(["/bin/sleep", "600"]) as child:
+        say(pipe, f"{os.getpid()} {child.pid}")
 
 
 @job(killable=True, timeout=60.0)

@@ -179,6 +179,9 @@ def test_a_clean_stop_lets_a_job_end_and_keeps_its_result(system: otpy.System, e
     assert ends.so_far() == [(made.id, "done")]
 
 
+@pytest.mark.report("J58", "graphile/worker#526", "graphile/worker#352")
+@pytest.mark.report("D106", "celery/celery#3057")
+@pytest.mark.report("D107", "Bogdanp/dramatiq#618")
 def test_a_clean_stop_gives_back_what_does_not_end_and_spends_no_attempt(
     timed: otpy.System, clock: VirtualClock, ends: Ends, tmp_path: Path
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_clean_stop_gives_back_what_does_not_end_and_spends_no_attempt(
     assert (done.state, done.attempt, done.token, done.crashes, done.releases) == ("done", 1, 2, 0, 1)
 
 
+@pytest.mark.report("J58", "graphile/worker#526", "graphile/worker#352")
 def test_what_a_zombie_has_in_hand_is_left_to_its_lease_by_a_clean_stop(
     timed: otpy.System, clock: VirtualClock, ends: Ends, tmp_path: Path
 ) -> None:
@@ -217,8 +221,9 @@ def test_what_a_zombie_has_in_hand_is_left_to_its_lease_by_a_clean_stop(
     gate.open()
 
 
+@pytest.mark.report("J40", "taskiq-python/taskiq#380")
 def test_nothing_is_begun_once_the_engine_stops(system: otpy.System, ends: Ends, tmp_path: Path) -> None:
-    """As in taskiq-python/taskiq#380, where what fetches jobs went on."""
+    """There what fetches jobs went on."""
     gate, runs = Gate(), []
 
     def work(number: int) -> None:

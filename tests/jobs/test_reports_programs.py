@@ -1,0 +1,262 @@
+"""Reports of other job systems about several programs, stops and lost machines: what is right, shown here."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.jobs.agents.context import current
+from otpy.jobs.kind import job
+from otpy.jobs.retry import Retry
+from otpy.jobs.setup import Crew, Queue
+from otpy.jobs.store.sqlite import SqliteStore
+from otpy.jobs.store.sqlite.transaction import SqliteTransaction
+from otpy.testing import Gate
+from support.programs import Program
+
+from .pair import LEASE, WHERE, Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def make(quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pair]]:
+    """Makes a pair, which is stopped when the test ends."""
+    made: list[Pair] = []
+
+    def pair(*different: dict[str, Any], **options: Any) -> Pair:
+        made.append(Pair(tmp_path, monkeypatch, *different, **options))
+        return made[0]
+
+    yield pair
+    for one in made:
+        one.stop()
+
+
+def numbers(pair: Pair, by: int) -> dict[str, int]:
+    """How many jobs are in which state."""
+    return {state: number for look in pair.client(by).queues() for state, number in look.numbers.items() if number}
+
+
+@pytest.mark.report("J2", "oban-bg/oban#430")
+@pytest.mark.report("J29", "janbjorge/pgqueuer#475")
+def test_what_a_dead_program_held_of_a_limit_is_free_again_with_its_leases(make: Callable[..., Pair]) -> None:
+    """There a counter kept the slots of the dead; here the whole limit is back, and never passed meanwhile."""
+    gate, begun = Gate(), list[int]()
+
+    def hold() -> None:
+        begun.append(current().id)
+        gate.wait()
+
+    kind: Any = job(timeout=None)(hold)
+    pair = make(kinds=[kind], queues=[Queue("default", limit=3)])
+    pair.client(0).enqueue_all([kind.new() for _ in range(8)])
+    gate.reached(3)
+    pair.kill(0)
+    pair.clock.advance(LEASE * 1.05)
+    assert pair.leads() == ["b"]
+    assert len(begun) == 3, "leases of the dead still hold"
+    pair.clock.advance(LEASE * 0.6)
+    gate.reached(6)
+    assert (len(begun), numbers(pair, 1)) == (6, {"running": 3, "ready": 5})
+    gate.open()
+    pair.settle()
+    pair.clock.advance(2.0)
+    assert numbers(pair, 1) == {"done": 8}
+
+
+@pytest.mark.report("J13", "celery/kombu#337")
+def test_a_job_that_is_due_in_ten_leases_is_held_by_nobody_until_then(make: Callable[..., Pair]) -> None:
+    """There each worker in turn took it, kept it for the timeout, and in the end all of them did it."""
+    runs: list[int] = []
+    kind: Any = job(name="late")(lambda: runs.append(current().token))
+    pair = make(kinds=[kind])
+    made = pair.client(1).enqueue(kind.new().opts(delay=LEASE * 10))
+    for _ in range(9):
+        pair.clock.advance(LEASE)
+        found = pair.client(0).get(made.id)
+        assert found is not None
+        assert (found.state, found.token, found.lease_until, runs) == ("scheduled", 0, None, [])
+    pair.clock.advance(LEASE * 1.1)
+    assert runs == [1]
+
+
+@pytest.mark.report("J31", "Bogdanp/dramatiq#148")
+@pytest.mark.report("J10", "celery/celery#3802")
+def test_a_result_that_a_slow_store_has_not_kept_yet_is_kept_by_a_clean_stop(make: Callable[..., Pair]) -> None:
+    """There what had been done was acknowledged by a thread that the stop ended first, and was done again."""
+    work, store, runs = Gate(), Gate(), list[int]()
+
+    def do() -> str:
+        runs.append(current().token)
+        work.wait()
+        return "done once"
+
+    kind: Any = job(do)
+    pair = make(kinds=[kind])
+    made = pair.client(0).enqueue(kind.new())
+    work.reached()
+    pair.stores["a"].before = store
+    work.open()
+    store.reached()
+    end = pair.engines[0].monitor()
+    pair.engines[0].stop(block=False)
+    pair.stores["a"].before = None
+    store.open()
+    end.wait(20.0)
+    pair.clock.advance(LEASE * 2)
+    assert pair.leads() == ["b"]
+    found = pair.client(1).get(made.id)
+    assert found is not None
+    assert (runs, found.state, found.result_value) == ([1], "done", "done once")
+
+
+@pytest.mark.report("J40", "taskiq-python/taskiq#380")
+def test_who_is_told_to_stop_claims_nothing_more_though_jobs_keep_coming(
+    make: Callable[..., Pair], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the one that fetches went on fetching; and the option to wait for what ran did nothing."""
+    gate, claimed = Gate(), list[int]()
+    claim = SqliteTransaction.claim
+
+    def noted(tx: SqliteTransaction, *args: Any) -> Any:
+        jobs = claim(tx, *args)
+        claimed.extend(one.id for one in jobs or ())
+        return jobs
+
+    monkeypatch.setattr(SqliteTransaction, "claim", noted)
+    kind: Any = job(name="held")(gate.wait)
+    pair = make(kinds=[kind], crews=[Crew(name="pool", size=2)])
+    pair.client(0).enqueue_all([kind.new() for _ in range(2)])
+    gate.reached(2)
+    end = pair.engines[0].monitor()
+    pair.engines[0].stop(block=False)
+    pair.settle()
+    before = len(claimed)
+    for _ in range(20):
+        pair.client(1).enqueue(kind.new())
+        pair.clock.advance(0.1)
+    assert claimed[before:] == []
+    gate.open()
+    end.wait(20.0)
+    pair.clock.advance(LEASE)
+    assert sorted(claimed[before:]) == list(range(3, 23))
+    assert (pair.leads(), numbers(pair, 1)) == (["b"], {"done": 22})
+
+
+@pytest.mark.report("J11", "celery/celery#7098")
+def test_a_job_that_is_let_end_may_still_enqueue_what_follows_and_is_not_done_again(make: Callable[..., Pair]) -> None:
+    """There the stop had closed the connection that the second step was to be sent on: the first was repeated."""
+    gate, runs = Gate(), list[str]()
+    second: Any = job(name="second")(lambda: runs.append("second"))
+    pair: Pair
+
+    def begin() -> None:
+        runs.append("first")
+        gate.wait()
+        pair.client(0).enqueue(second.new().opts(key=f"second of {current().key}"))
+
+    first: Any = job(name="first")(begin)
+    pair = make(kinds=[first, second])
+    made = pair.client(0).enqueue(first.new())
+    gate.reached()
+    end = pair.engines[0].monitor()
+    pair.engines[0].stop(block=False)
+    pair.settle()
+    gate.open()
+    end.wait(20.0)
+    pair.clock.advance(LEASE)
+    found = pair.client(1).get(made.id)
+    assert found is not None
+    assert (found.state, found.token, runs, numbers(pair, 1)) == ("done", 1, ["first", "second"], {"done": 2})
+
+
+@pytest.mark.report("J41", "kubernetes/kubernetes#23731")
+def test_what_a_leader_that_slept_has_meant_to_claim_is_refused(make: Callable[..., Pair]) -> None:
+    """Its wish was under way when it was stopped for two leases; when it goes on another one leads."""
+    pair = make()
+    gate = Gate()
+    pair.stores["a"].before = gate
+    made = pair.systems[1]
+    assert made.names.get("jobs/scheduler") is None
+    job_id = pair.client(1).enqueue(WHERE.new()).id
+    pair.clock.advance(LEASE * 2)
+    assert pair.leads() == ["b"]
+    found = pair.client(1).get(job_id)
+    assert found is not None
+    assert (found.state, found.token) == ("done", 1)
+    pair.stores["a"].before = None
+    gate.open()
+    pair.clock.advance(LEASE)
+    found = pair.client(1).get(job_id)
+    assert found is not None
+    assert (pair.leads(), found.state, found.token) == (["b"], "done", 1)
+
+
+@pytest.mark.report("J67", "kubernetes/kubernetes#70251")
+def test_a_job_that_takes_each_program_along_is_begun_so_often_and_no_more(make: Callable[..., Pair]) -> None:
+    """Attempts are counted by the claim, before anything begins: there ten that were allowed became sixty-four."""
+    gate, begun = Gate(), list[int]()
+
+    def deadly() -> None:
+        begun.append(current().attempt)
+        gate.wait()
+
+    kind: Any = job(timeout=None, retry=Retry(errors=9, crashes=2))(deadly)
+    pair = make(kinds=[kind])
+    made = pair.client(1).enqueue(kind.new())
+    pair.clock.advance(1.0)
+    gate.reached(1)
+    pair.kill(0)
+    pair.clock.advance(LEASE * 2)
+    gate.reached(2)
+    pair.kill(1)
+    pair.engines[0] = pair.begin(0)
+    pair.clock.advance(LEASE * 4)
+    found = pair.client(0).get(made.id)
+    assert found is not None
+    assert (begun, found.state, found.reason, found.crashes) == ([1, 2], "dead", "crashes", 2)
+    gate.open()
+
+
+STOPPED = """
+    from otpy import jobs
+    @jobs.job
+    def work():
+        say("begun", jobs.current().attempt)
+        (FOLDER / "pipe").read_text()
+    class Last(otpy.GenServer):
+        trap_exit = True
+        def terminate(self, reason):
+            say("stopping")
+    class Tree(otpy.Supervisor):
+        def children(self):
+            crew = jobs.Crew(name="one", size=1, spare=0)
+            return [jobs.engine(FOLDER / "jobs.db", [work], crews=[crew]), otpy.child(Last)]
+    with otpy.run(Tree, control_directory=FOLDER) as system:
+        jobs.of(system).enqueue_all([work.new(), work.new()])
+        system.wait()
+"""
+
+
+@pytest.mark.report("D104", "celery/celery#2700")
+@pytest.mark.report("D107", "Bogdanp/dramatiq#618")
+def test_sigterm_lets_a_job_end_and_no_other_begin(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with Program(tmp_path, STOPPED) as program:
+        assert program.line() == "begun 1"
+        program.send(signal.SIGTERM)
+        assert program.line() == "stopping"
+        (tmp_path / "pipe").write_text("go on")
+        assert program.end() == (0, "", "")
+    store = SqliteStore(tmp_path / "jobs.db")
+    with store.transaction() as tx:
+        found = [tx.get(number) for number in (1, 2)]
+    store.close()
+    facts = [(one.state, one.attempt, one.errors, one.crashes) for one in found if one is not None]
+    assert facts == [("done", 1, 0, 0), ("ready", 0, 0, 0)]
