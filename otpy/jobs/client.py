@@ -19,7 +19,7 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from otpy.jobs.kind import JobSpec
     from otpy.jobs.model.job import Job, State
@@ -63,7 +63,6 @@ class Client:
             seconds, wait_for_name=PATIENCE
         )
         self._endings: NamedRef[Endings] = system.ref(Name(f"{name}/endings", Endings))
-        self._janitor: NamedRef[Any] = system.ref(f"{name}/janitor")
         self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
 
     def __repr__(self) -> str:
@@ -83,9 +82,7 @@ class Client:
     def enqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
         wanted = list(specs)
-        made = self._run(lambda tx: _insert(tx, wanted))
-        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
-        return made
+        return self._run(lambda tx: _insert(tx, wanted))
 
     async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
         """As `enqueue`, awaited: the event loop goes on meanwhile."""
@@ -96,7 +93,6 @@ class Client:
         wanted = list(specs)
         self._check()
         made: list[Enqueued] = await self._writer.acall(Writer.run, lambda tx: _insert(tx, wanted))
-        self._hope({spec.queue for spec in wanted}, is_later=_is_later(wanted))
         return made
 
     # Looking.
@@ -203,9 +199,7 @@ class Client:
             tx.hasten(ids)
             return _all(tx, ids)
 
-        found = self._run(hasten)
-        self._hope({job.queue for job in found if job.state == "ready"})
-        return found
+        return self._run(hasten)
 
     def replay(self, *ids: int, force: bool = False, per_second: float | None = None) -> list[Replayed]:
         """Run dead jobs again, as new ones; what became of each, in this order.
@@ -222,9 +216,7 @@ class Client:
             SpecError: `per_second` is no number above 0.
         """
         gap_ms = _gap(per_second)
-        made = self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
-        self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
-        return made
+        return self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
 
     def replay_all(
         self,
@@ -256,10 +248,7 @@ class Client:
                 return [Replayed(job.id, None, job.queue, "new") for job in found]
             return tx.replay([job.id for job in found], is_forced=False, gap_ms=gap_ms)
 
-        made = self._run(replay)
-        if not dry_run:
-            self._hope({one.queue for one in made if one.how == "new"}, is_later=True)
-        return made
+        return self._run(replay)
 
     def pause(self, *queues: str) -> None:
         """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued."""
@@ -278,7 +267,6 @@ class Client:
                 tx.resume(queue)
 
         self._run(resume)
-        self._hope(queues)
 
     def paused(self) -> dict[str, int]:
         """The queues that are paused, and since when, in milliseconds."""
@@ -292,15 +280,6 @@ class Client:
     def _check(self) -> None:
         if self._system.names.get(engine_name(self._name)) is None:
             raise NoEngineError(self._name)
-
-    def _hope(self, queues: Collection[str], *, is_later: bool = False) -> None:
-        """Tell the scheduler where there is work; in a program that does not lead there is none, and the other sees."""
-        scheduler = self._scheduler.whereis()
-        if scheduler is not None and queues:
-            scheduler.cast(Scheduler.hope, set(queues))
-        janitor = self._janitor.whereis()
-        if janitor is not None and is_later:
-            janitor.tell("round")
 
 
 def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEOUT) -> Client:
@@ -326,11 +305,6 @@ def _insert(tx: Transaction, specs: Sequence[JobSpec[Any]]) -> list[Enqueued]:
         if one.how in ("differs", "refused"):
             raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
     return [Enqueued(one.id, is_new=one.how == "new") for one in made]
-
-
-def _is_later(specs: Iterable[JobSpec[Any]]) -> bool:
-    """Whether the janitor has a time to note."""
-    return any(spec.delay > 0 or spec.deadline is not None for spec in specs)
 
 
 def _key(spec: JobSpec[Any], one: Inserted) -> str:

@@ -14,6 +14,7 @@ from otpy.errors import SpecError
 from otpy.jobs.client import engine_name
 from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
+from otpy.jobs.herald import Herald
 from otpy.jobs.leader import Leader
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.sqlite.store import SqliteStore
@@ -47,9 +48,9 @@ class Engine(Supervisor):
 
     def children(self) -> list[ChildSpec]:
         """In start order; the leader is stopped first, and ends its duties before it resigns."""
-        setup = self.setup
+        setup, herald = self.setup, Herald(self.system, self.setup.name)
         return [
-            child(Writer, self._open).opts(id="writer", name=setup.actor(Writer, "writer")),
+            child(Writer, self._open, herald).opts(id="writer", name=setup.actor(Writer, "writer")),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
             child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
             child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),

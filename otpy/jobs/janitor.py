@@ -43,7 +43,8 @@ class Round:
     def __init__(self, fence: Fence) -> None:
         """Of this leader."""
         self.fence = fence
-        self.queues: set[str] = set()
+        self.ready: set[str] = set()
+        self.is_backlog = False
         self.due: int | None = None
         self.is_over = False
 
@@ -52,8 +53,8 @@ class Round:
         promoted = tx.promote(LIMIT, self.fence)
         self.is_over = promoted is None
         tx.expire(LIMIT, self.fence)
-        ready = {look.name for look in tx.queues() if look.numbers.get("ready")}  # other programs enqueue, too
-        self.queues = ready | (promoted or set())  # the numbers are those before this transaction
+        self.ready = {look.name for look in tx.queues() if look.numbers.get("ready")}  # other programs enqueue, too
+        self.is_backlog = bool(self.ready or promoted)  # the numbers are those before this transaction
         self.due = tx.due()
 
 
@@ -126,9 +127,9 @@ class Janitor(GenServer):
         self.due = done.due
         if done.is_over:
             self.leader.tell("look")
-        if done.queues:
-            self.scheduler.cast(Scheduler.hope, done.queues)
-        most = BACKLOG if done.queues else min(self.setup.lease / 2, 60.0)
+        if done.ready:
+            self.scheduler.cast(Scheduler.hope, done.ready)
+        most = BACKLOG if done.is_backlog else min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
         self._wait(0.0 if self._is_wanted and not done.is_over else min(most, left))
 

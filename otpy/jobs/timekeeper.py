@@ -38,7 +38,6 @@ class Round:
         self.fence = fence
         self.chance = chance
         self.next_at: int | None = None
-        self.queues: set[str] = set()
         self.stopped: list[Job] = []
 
     def __call__(self, tx: Transaction) -> None:
@@ -54,7 +53,6 @@ class Round:
     def _fire(self, tx: Transaction, schedule: Schedule, at: int) -> None:
         run_at = at + round(schedule.jitter * 1_000 * self.chance())
         self.stopped += tx.fire(schedule.id, at, run_at, self.fence) or ()
-        self.queues.add(schedule.job.queue)
 
 
 class Timekeeper(GenServer):
@@ -90,8 +88,6 @@ class Timekeeper(GenServer):
             self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
             return
         self._failures = 0
-        if done.queues:
-            self.scheduler.cast(Scheduler.hope, done.queues)
         if done.stopped:
             self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000

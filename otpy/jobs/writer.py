@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
     from otpy.jobs.model.lead import Lead
+    from otpy.jobs.model.news import News
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
@@ -44,8 +45,9 @@ class Writer(GenServer):
     place: ClassVar[str] = "thread"
     trap_exit = True
 
-    def init(self, opened: Callable[[], Store]) -> None:
-        """Open the store, in its own thread."""
+    def init(self, opened: Callable[[], Store], herald: Callable[[News], object] = bool) -> None:
+        """Open the store, in its own thread; `herald` is told, here, what each commit has made possible."""
+        self._herald = herald
         self.store = self.use(closing(opened()))
         self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
         self._failure: StoreError | None = None
@@ -122,6 +124,7 @@ class Writer(GenServer):
         try:
             with self.store.transaction() as transaction:
                 results = [step(transaction) for _, step in waiting]
+                news = transaction.news
         except StoreError as error:
             self._fail(error)
             for caller, _ in waiting:
@@ -136,6 +139,8 @@ class Writer(GenServer):
             self._failure, self._failures = None, 0
             for (caller, _), result in zip(waiting, results, strict=True):
                 caller.reply(result)
+            # Last: what a round that shared the commit says of the next time comes before what it cannot know.
+            self._herald(news)
 
     def _fail(self, error: StoreError) -> None:
         pause = delay(PAUSES, self._failures, self.system.random.random())

@@ -11,6 +11,7 @@ import pytest
 import otpy
 from otpy.jobs.errors import StoreError, StoreFullError
 from otpy.jobs.model.new import NewJob
+from otpy.jobs.model.news import News
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import request_future
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 class Slow:
     """A store that notes how much is done together, waits at a gate, and fails as told."""
+
+    news = News(frozenset(), None)
 
     def __init__(self) -> None:
         self.gate = Gate()
@@ -109,6 +112,41 @@ def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch:
     naps.clear()
     writer.call(Writer.run, Slow.step)
     assert sum(naps) <= 0.002
+
+
+def test_one_word_is_said_of_a_commit_after_it_and_after_its_replies(system: otpy.System, slow: Slow) -> None:
+    said: list[tuple[News, list[int]]] = []
+    news = slow.news = News({"mail"}, 7)
+    futures: list[Any] = []
+
+    def herald(one: News) -> None:
+        replies = [future.get(timeout=0) for future in futures] if len(slow.commits) > 1 else []
+        said.append((one, replies))
+
+    writer = system.start(Writer, lambda: slow, herald)
+    slow.gate.open()
+    block = Gate()
+    first = threading.Thread(target=lambda: writer.call(Writer.run, lambda _: block.wait()))
+    first.start()
+    block.reached()
+    futures = asked(writer, Slow.step, 3)
+    block.open()
+    first.join()
+    for future in futures:
+        future.get(timeout=5)
+    system.wait_idle()
+    assert said == [(news, []), (news, [1, 2, 3])]
+
+
+def test_nothing_is_said_of_a_commit_that_failed(system: otpy.System, slow: Slow) -> None:
+    said: list[News] = []
+    slow.gate.open()
+    slow.failures = [StoreFullError("f", "full")]
+    writer = system.start(Writer, lambda: slow, said.append)
+    with pytest.raises(StoreFullError):
+        writer.call(Writer.run, Slow.step)
+    system.wait_idle()
+    assert said == []
 
 
 def test_one_that_is_wrong_harms_no_other(system: otpy.System, slow: Slow) -> None:

@@ -102,7 +102,6 @@ class Scheduler(Desk):
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
         self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
         self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
-        self.janitor: NamedRef[Any] = self.system.ref(f"{setup.name}/janitor")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.gates = Gates(setup.kinds)
         self.rated: set[str] = set()
@@ -220,9 +219,6 @@ class Scheduler(Desk):
         ends = frozenset(one.id for one in exchange.outcomes if one.state not in LIVING)
         if ends:
             self.endings.tell(ends)
-        dues = [one.run_at for one in exchange.outcomes if one.state == "scheduled" and one.run_at is not None]
-        if dues:
-            self.janitor.tell(("due", min(dues)))
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
         ended = [(one.id, one.token) for one in exchange.outcomes]

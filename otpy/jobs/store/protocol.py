@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.look import Look, QueueLook, Want
     from otpy.jobs.model.new import Inserted, NewJob, Replayed
+    from otpy.jobs.model.news import News
     from otpy.jobs.model.schedule import Schedule
 
 __all__ = ["Store", "Transaction"]
@@ -28,6 +29,10 @@ class Transaction(Protocol):
     @property
     def now(self) -> int:
         """The store's time, in milliseconds."""
+
+    @property
+    def news(self) -> News:
+        """What others may do once it is committed: where jobs have become ready, and when the next ones do."""
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue, in this order."""

@@ -90,7 +90,10 @@ def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> 
         return False
     queue, is_cancelled, why = row
     ended = outcome._replace(state="cancelled", result=None, reason=why) if is_cancelled else outcome
-    tally.moves(queue, "running", _end_attempt(db, ended, now), 1)
+    state = _end_attempt(db, ended, now)
+    tally.moves(queue, "running", state, 1)
+    if state == "scheduled":
+        tally.comes(ended.run_at)
     if outcome.attempt is not None:
         _remember(db, outcome.id, outcome.attempt)
     return True

@@ -64,6 +64,7 @@ def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     if not made.rowcount:
         return _taken(db, tally, new, now)
     tally.add(new.queue, state)
+    _note_times(tally, new, state)
     assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
     return Inserted(made.lastrowid)
 
@@ -91,4 +92,12 @@ def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -
         (new.args, new.run_at, new.priority, after, job),
     )
     tally.moves(queue, state, after, 1)
+    _note_times(tally, new, after)
     return Inserted(job, "replaced")
+
+
+def _note_times(tally: Tally, new: NewJob, state: State) -> None:
+    """When the janitor has something to do with it."""
+    if state == "scheduled":
+        tally.comes(new.run_at)
+    tally.comes(new.deadline_at)

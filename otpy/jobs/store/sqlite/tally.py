@@ -1,4 +1,4 @@
-"""How many jobs are in which state, kept beside them: changes are gathered and written once for each transaction."""
+"""What a transaction changes: how many jobs are in which state, written once for all, and what may be done now."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ class Tally:
         """
         self._changes: Counter[tuple[str, str]] = Counter()
         self._claims = {} if claims is None else claims
+        self.ready: set[str] = set()
+        """Queues in which a job has become ready."""
+        self.due: int | None = None
+        """The first time that was written down at which something has to be done."""
 
     def claimed(self, jobs: Iterable[Job]) -> None:
         """Remember where these belong."""
@@ -44,6 +48,8 @@ class Tally:
     def add(self, queue: str, state: State) -> None:
         """One more."""
         self._changes[queue, state] += 1
+        if state == "ready":
+            self.ready.add(queue)
 
     def move(self, job: Job, state: State) -> None:
         """One has another state now."""
@@ -53,6 +59,13 @@ class Tally:
         """So many have another state now."""
         self._changes[queue, before] -= number
         self._changes[queue, after] += number
+        if after == "ready":
+            self.ready.add(queue)
+
+    def comes(self, at: int | None) -> None:
+        """Something has to be done then; None: nothing more."""
+        if at is not None and (self.due is None or at < self.due):
+            self.due = at
 
     def drop(self, gone: Iterable[tuple[str, str]]) -> None:
         """These are no longer there: queue and state of each."""

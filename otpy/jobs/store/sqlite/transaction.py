@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.look import Want
+from otpy.jobs.model.news import News
 from otpy.jobs.redact import redacted
 from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
@@ -35,6 +36,11 @@ class SqliteTransaction:
         self._redact = redact
         self._tally = Tally(claims)
         self.now = now
+
+    @property
+    def news(self) -> News:
+        """What others may do once it is committed."""
+        return News(self._tally.ready, self._tally.due)
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
@@ -74,6 +80,7 @@ class SqliteTransaction:
     def resume(self, queue: str) -> None:
         """Give them again."""
         self._db.execute("delete from otpy_paused where queue = ?", (queue,))
+        self._tally.ready.add(queue)
 
     def paused(self) -> dict[str, int]:
         """The queues that are paused, and since when."""

@@ -1,0 +1,31 @@
+"""The herald: tells the leader's duties what a commit has made possible, once for all who shared it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.spec import Name
+from otpy.jobs.scheduler.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from otpy.jobs.model.news import News
+    from otpy.runtime.named import NamedRef
+    from otpy.runtime.system import System
+
+__all__ = ["Herald"]
+
+
+class Herald:
+    """Tells the leader's duties; in a program that does not lead there are none, and the other program sees."""
+
+    def __init__(self, system: System, name: str) -> None:
+        """Of the engine of this name."""
+        self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
+        self._janitor: NamedRef[Any] = system.ref(f"{name}/janitor")
+
+    def __call__(self, news: News) -> None:
+        """Committed it is, and the replies are given: what a round says that shared the commit comes before this."""
+        if news.ready and (scheduler := self._scheduler.whereis()) is not None:
+            scheduler.cast(Scheduler.hope, news.ready)
+        if news.due is not None and (janitor := self._janitor.whereis()) is not None:
+            janitor.tell(("due", news.due))
