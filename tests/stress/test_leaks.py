@@ -104,7 +104,7 @@ def test_links_and_exit_signals(many: int) -> None:
 
 def test_systems_that_come_and_go(rounds: int) -> None:
     """No thread, no actor and no system is kept."""
-    threads = threading.active_count()
+    before = set(threading.enumerate())
     for _ in range(10 * rounds):
         system = otpy.System("stress")
         flush(system.start(Doer))
@@ -112,10 +112,10 @@ def test_systems_that_come_and_go(rounds: int) -> None:
         system.timers.after(60.0, int)
         system.stop()
     del system
-    for thread in threading.enumerate():
-        if thread.name.startswith("otpy"):
-            thread.join(5)
+    new = set(threading.enumerate()) - before
+    for thread in new:
+        thread.join(5)
     gc.collect()
-    assert threading.active_count() <= threads
+    assert not any(thread.is_alive() for thread in new)
     # By `type`: other tests leave things behind that do not even say their class.
     assert not any(type(thing) is otpy.System and thing.name == "stress" for thing in gc.get_objects())
