@@ -139,7 +139,10 @@ def test_a_caller_that_reads_hears_of_a_death_after_all_others(
 ) -> None:
     bury, pid = Mock(), far.call(Far.where)[0]
     monkeypatch.setattr("otpy.runtime.caller.bury", bury)  # what a caller does for itself, at once
-    monkeypatch.setattr(leads.Lead, "_wait", lambda _: os.kill(pid, signal.SIGKILL) or not far.monitor().wait(5.0))
+    look = leads.Lead._peek
+    monkeypatch.setattr(
+        leads.Lead, "_peek", lambda lead: os.kill(pid, signal.SIGKILL) or (far.monitor().wait(5.0) and look(lead))
+    )
     with pytest.raises(CallExitError, match="SIGKILL"):
         far.call(Far.nobody)
     assert bury.call_count == 0
@@ -184,7 +187,7 @@ def test_an_interrupt_at_any_line_loses_no_message_and_no_child(
         interrupt_line(number, far, places)
         assert [far.call(Far.echo, value) for value in range(3)] == [0, 1, 2]
         assert far.ask(number, block=False).get(timeout=5) == ("asked", number)  # which `Ports` reads
-    assert {"follow", "_is_close", "_wait", "hold_off", "_take", "_give"} <= {name for name, _ in places}
+    assert {"follow", "_is_close", "_peek", "hold_off", "_take", "_give"} <= {name for name, _ in places}
     assert not child_of(far).reading.locked()
 
 

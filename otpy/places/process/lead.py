@@ -11,8 +11,8 @@ and all of it is the answer to this very call. Whatever else came is left to `Po
 
 from __future__ import annotations
 
-import select
 import socket
+import struct
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,8 @@ CLOSE = 0.001
 """Seconds since the last answer, after which a call does not follow it closely."""
 PAUSE = 16
 """Calls that are not tried after one that failed."""
-PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
+TIME = struct.Struct("@ll")
+"""A time as the kernel has it: seconds, microseconds."""
 
 
 class Lead:
@@ -51,7 +52,7 @@ class Lead:
         self._decoder = Decoder(_leave, pickles=False)
         self._answered_at = 0.0
         self._pause = 0
-        self._polls: list[select.poll] = []
+        self._patience = 0
 
     def answered(self) -> None:
         """An answer has come."""
@@ -65,7 +66,7 @@ class Lead:
         if type(caller) is Caller and self._is_close(caller) and caller.target.reason is None:
             was_led = False
             try:
-                if self._wait() and self._take(number, caller):
+                if self._take(number, caller):
                     return True
             except BaseException:  # an interrupt: it waits no more, and its answer may be taken already
                 child.line.waiting.pop(number, None)
@@ -85,36 +86,32 @@ class Lead:
         pool = caller.seat.pool
         return len(self._child.line.waiting) == 1 and (pool is None or not pool.queue)
 
-    def _wait(self) -> bool:
-        """Wait until something comes; not for long."""
-        child = self._child
+    def _peek(self) -> bytes:
+        """What has come, left on the pipe; waits until something does, but not for long: then there is nothing."""
         self.count += 1
         if self.is_heard:
-            child.ports.listener.hold_off(self)
+            self._child.ports.listener.hold_off(self)
         try:
-            poll = self._polls.pop()  # one for each thread that is here at this moment
-        except IndexError:
-            poll = select.poll()
-            try:
-                poll.register(self.socket, select.POLLIN)
-            except (ValueError, OSError):  # it has ended
-                return False
-        has_come = bool(poll.poll(WAIT))
-        self._polls.append(poll)
-        return has_come
+            if self._patience != WAIT:
+                self.socket.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_RCVTIMEO, TIME.pack(*divmod(WAIT * 1_000, 1_000_000))
+                )
+                self._patience = WAIT  # set, then noted: an interrupt in between has it set again
+            return self.socket.recv(LOOK, socket.MSG_PEEK)
+        except OSError:  # nothing in time; or it has ended
+            return b""
 
     def _take(self, number: int, caller: Caller) -> bool:
-        """Take the answer, if that is what has come, and nothing else."""
+        """Take the answer, if that is what comes, and nothing else."""
         child = self._child
-        taken = child.taken
+        taken = child.taken  # from before the look: what is seen is what comes after so many bytes, or later than that
+        data = self._peek()
         try:
-            data = self.socket.recv(LOOK, PEEK)
-            match self._decoder.only(data):
-                case [Say.REPLY, int(other), value] if other == number:
-                    pass
-                case _:
-                    return False
-        except (OSError, GarbageError, LookupError, TypeError, ValueError):
+            frame = self._decoder.only(data)
+            if frame is None or frame[0] != Say.REPLY or frame[1] != number:
+                return False
+            _, _, value = frame
+        except (GarbageError, LookupError, TypeError, ValueError):
             return False  # `Ports` will find the same, and say so
         # Made before, and drawn below by an assignment, which no signal handler can interrupt: a handler that calls
         # the same child must never find `reading` held by its own thread.
