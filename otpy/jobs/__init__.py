@@ -15,8 +15,10 @@ from otpy.jobs.errors import (
     LostJobError,
     NoEngineError,
     NoJobError,
+    NoSuchCrewError,
     NoSuchJobError,
     NotEndedError,
+    NotLeadingError,
     OnceBusyError,
     StoreBrokenError,
     StoreBusyError,
@@ -28,7 +30,7 @@ from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import JobSpec, Kind, job
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Job
-from otpy.jobs.model.look import QueueLook, Want
+from otpy.jobs.model.look import CrewLook, QueueLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
@@ -39,6 +41,7 @@ __all__ = [
     "Cancel",
     "Client",
     "Crew",
+    "CrewLook",
     "Cron",
     "Dead",
     "Enqueued",
@@ -51,8 +54,10 @@ __all__ = [
     "LostJobError",
     "NoEngineError",
     "NoJobError",
+    "NoSuchCrewError",
     "NoSuchJobError",
     "NotEndedError",
+    "NotLeadingError",
     "OnceBusyError",
     "Queue",
     "QueueLook",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from otpy.core.number import is_number
-from otpy.core.spec import Name
 from otpy.core.text import safe_repr
-from otpy.errors import CallTimeoutError, SpecError
-from otpy.jobs.endings import Endings
-from otpy.jobs.errors import KeyTakenError, NoEngineError, NoSuchJobError, NotEndedError
+from otpy.errors import SpecError
+from otpy.jobs.errors import KeyTakenError, NoSuchJobError
 from otpy.jobs.kind import new_job
+from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -19,22 +18,16 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from otpy.jobs.kind import JobSpec
-    from otpy.jobs.model.job import Job, State
-    from otpy.jobs.model.look import QueueLook, Want
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.look import CrewLook
     from otpy.jobs.model.new import Inserted
     from otpy.jobs.store.protocol import Transaction
-    from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System
 
-__all__ = ["Client", "Enqueued", "engine_name", "of"]
-
-T = TypeVar("T")
-
-PATIENCE = 1.0
-"""Seconds that a writer may take to be started again."""
+__all__ = ["Client", "Enqueued", "of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +40,13 @@ class Enqueued:
     """Whether it was enqueued now; False when a job with the same key was there, and this is its number."""
 
 
-class Client:
+class Client(Looking):
     """A handle on one engine: costs nothing, holds nothing, and stays good over restarts.
 
     Every method may be called in any thread, also inside an actor; `aenqueue` and `aenqueue_all` are for event loops.
     All of them raise `NoEngineError` when no engine of this name runs, `StoreError` when the store fails, and
     `CallTimeoutError` when it does not answer within `seconds`: then nobody knows whether it was done.
     """
-
-    def __init__(self, system: System, name: str, seconds: float | None = CALL_TIMEOUT) -> None:
-        """Made by `of`."""
-        self._system = system
-        self._name = name
-        self._writer: NamedRef[Writer] = system.ref(Name(f"{name}/writer", Writer)).within(
-            seconds, wait_for_name=PATIENCE
-        )
-        self._endings: NamedRef[Endings] = system.ref(Name(f"{name}/endings", Endings))
-        self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
-
-    def __repr__(self) -> str:
-        """The engine's name."""
-        return f"<jobs.Client of {self._name}>"
 
     # Enqueuing.
 
@@ -95,69 +74,24 @@ class Client:
         made: list[Enqueued] = await self._writer.acall(Writer.run, lambda tx: _insert(tx, wanted))
         return made
 
-    # Looking.
+    # Mending.
 
-    def wait(self, id: int, timeout: float | None = None) -> Job:
-        """The job, when it has ended, in whichever program it was done.
+    def scale(self, crew: str, size: int, *, spare: int | None = None) -> CrewLook:
+        """Have a crew of this program do so many jobs at once, until the program or its lead ends.
+
+        More agents are started at once. Of fewer, those that rest end first, and others when they have done their job.
 
         Args:
-            id: its number.
-            timeout: seconds; None waits without end.
+            crew: its name.
+            size: jobs at once.
+            spare: agents beside those; as many as before unless said.
 
         Raises:
-            NoSuchJobError: there is none, or it is forgotten.
-            NotEndedError: the time is over; the job goes on.
+            NoSuchCrewError: there is none of this name.
+            NotLeadingError: the agents are in another program.
+            SpecError: a number that cannot be.
         """
-        try:
-            self._check()
-            job: Job = self._endings.within(timeout, wait_for_name=PATIENCE).call(Endings.wait, id)
-        except CallTimeoutError:
-            raise NotEndedError(id, timeout or 0.0) from None
-        return job
-
-    async def await_end(self, id: int, timeout: float | None = None) -> Job:
-        """As `wait`, on any event loop."""
-        try:
-            self._check()
-            job: Job = await self._endings.within(timeout, wait_for_name=PATIENCE).acall(Endings.wait, id)
-        except CallTimeoutError:
-            raise NotEndedError(id, timeout or 0.0) from None
-        return job
-
-    def get(self, id: int) -> Job | None:
-        """One job, with its failed attempts; None when there is none, or it is forgotten."""
-        return self._run(lambda tx: tx.get(id))
-
-    def find(
-        self,
-        *,
-        queue: str | None = None,
-        state: State | None = None,
-        kind: str | None = None,
-        before: int | None = None,
-        limit: int = 100,
-    ) -> list[Job]:
-        """Jobs, the newest first, without their attempts.
-
-        Args:
-            queue: only of this one.
-            state: only in this one.
-            kind: only of the kind with this name.
-            before: only with a lower id: the last one of a page gives the next page.
-            limit: at most so many.
-        """
-        look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
-        return self._run(lambda tx: tx.find(look))
-
-    def queues(self) -> list[QueueLook]:
-        """How each queue is, by name: jobs in each state, and since when the oldest waits."""
-        return self._run(lambda tx: tx.queues())
-
-    def wants(self, limit: int = 1_000) -> list[Want]:
-        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
-        return self._run(lambda tx: tx.wants(limit))
-
-    # Mending.
+        return self._staff().scale(crew, size, spare, self._seconds)
 
     def cancel(self, *ids: int, reason: str = "cancelled by hand") -> list[Job]:
         """Cancel jobs; returns them as they are then.
@@ -272,15 +206,6 @@ class Client:
         """The queues that are paused, and since when, in milliseconds."""
         return self._run(lambda tx: tx.paused())
 
-    def _run(self, step: Callable[[Transaction], T]) -> T:
-        self._check()
-        found: T = self._writer.call(Writer.run, step)
-        return found
-
-    def _check(self) -> None:
-        if self._system.names.get(engine_name(self._name)) is None:
-            raise NoEngineError(self._name)
-
 
 def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEOUT) -> Client:
     """The engine of this name: `jobs.of(system)`, or `jobs.of(self.system)` in an actor. Costs nothing.
@@ -291,11 +216,6 @@ def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEO
         seconds: how long the store's answer is waited for; None waits for ever.
     """
     return Client(system, name, seconds)
-
-
-def engine_name(name: str) -> str:
-    """The name under which the engine itself is known in its system."""
-    return f"{name}/engine"
 
 
 def _insert(tx: Transaction, specs: Sequence[JobSpec[Any]]) -> list[Enqueued]:

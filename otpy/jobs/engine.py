@@ -11,11 +11,11 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.errors import SpecError
-from otpy.jobs.client import engine_name
 from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
 from otpy.jobs.herald import Herald
 from otpy.jobs.leader import Leader
+from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.writer import Writer

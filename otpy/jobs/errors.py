@@ -9,7 +9,9 @@ OtpyError
     ├── LostJobError            the attempt that runs is over
     ├── NoEngineError (LookupError)  no engine of that name runs
     ├── NoJobError              no job runs here
+    ├── NoSuchCrewError (LookupError)  the engine has no crew of that name
     ├── NoSuchJobError (LookupError)  the store has no job of that number
+    ├── NotLeadingError         the agents are in another program
     ├── OnceBusyError           the same attempt is at it already
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
@@ -20,7 +22,14 @@ OtpyError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr
 from otpy.errors import OtpyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "ArgumentsError",
@@ -30,8 +39,10 @@ __all__ = [
     "LostJobError",
     "NoEngineError",
     "NoJobError",
+    "NoSuchCrewError",
     "NoSuchJobError",
     "NotEndedError",
+    "NotLeadingError",
     "OnceBusyError",
     "StoreBrokenError",
     "StoreBusyError",
@@ -99,6 +110,32 @@ class NoSuchJobError(JobsError, LookupError):
         self.ids = ids
         which = f"job {ids[0]}" if len(ids) == 1 else f"jobs {', '.join(map(str, ids))}"
         super().__init__(f"there is no {which}, or it is forgotten")
+
+
+class NoSuchCrewError(JobsError, LookupError):
+    """The engine has no crew of that name; nothing was done.
+
+    Attributes:
+        name: the one that was asked for.
+    """
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        """Keep it, and name those that there are."""
+        self.name = name
+        super().__init__(f"no crew {safe_repr(name)}: {did_you_mean(str(name)[:80], known)}")
+
+
+class NotLeadingError(JobsError):
+    """Another program leads, or nobody yet: the agents are there; nothing was done.
+
+    Attributes:
+        name: the engine's.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Keep it."""
+        self.name = name
+        super().__init__(f"{name} does not lead in this program, which so has no agents")
 
 
 class JobCancelledError(JobsError):

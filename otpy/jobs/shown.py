@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Attempt, Job
-    from otpy.jobs.model.look import QueueLook
+    from otpy.jobs.model.look import CrewLook, QueueLook
     from otpy.jobs.model.new import Replayed
 
     Show = Callable[[str, object], object]
 
-__all__ = ["job_line", "job_whole", "queue_line", "replayed_line"]
+__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line"]
 
 VALUE_LIMIT = 200
 """Characters of one argument, of a result, of how far a job is."""
@@ -35,6 +35,19 @@ def queue_line(look: QueueLook, now: int, *, paused_at: int | None) -> dict[str,
     numbers = {state: number for state, number in look.numbers.items() if number}
     paused = None if paused_at is None else max(0.0, (now - paused_at) / 1_000)
     return {"name": look.name, "numbers": numbers, "oldest": waited, "paused": paused}
+
+
+def crew_line(look: CrewLook) -> dict[str, object]:
+    """One crew: how many agents there are of how many there shall be."""
+    problem = None if look.problem is None else visible(look.problem)
+    return {
+        "name": look.name,
+        "place": look.place,
+        "size": look.size,
+        "desired": look.desired,
+        "ready": look.ready,
+        "problem": problem,
+    }
 
 
 def job_line(job: Job, now: int) -> dict[str, object]:

@@ -14,11 +14,11 @@ from otpy.control.verbs import integer_of, register
 from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
-from otpy.jobs.agents.crew import Foreman
-from otpy.jobs.client import Client, engine_name
+from otpy.jobs.client import Client
 from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.looking import engine_name
 from otpy.jobs.model.job import State
-from otpy.jobs.shown import job_line, job_whole, queue_line, replayed_line
+from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model.look import Want
-    from otpy.jobs.setup import Crew, Setup
-    from otpy.runtime.named import NamedRef
+    from otpy.jobs.setup import Setup
     from otpy.runtime.system import System
 
     Params = Mapping[str, object]
@@ -81,15 +79,6 @@ class Desk:
         """Whether the agents are here."""
         return self.system.names.get(f"{self.name}/scheduler") is not None
 
-    def crews(self) -> tuple[Crew, ...]:
-        """As they were declared."""
-        setup = self._setup()
-        return () if setup is None else setup.crews
-
-    def foreman(self, crew: str) -> NamedRef[Foreman]:
-        """Who keeps the agents of one."""
-        return self.system.ref(Name(f"{self.name}/foreman/{crew}", Foreman))
-
     def kind(self, name: str) -> Kind[..., Any] | None:
         """A kind that is known here."""
         setup = self._setup()
@@ -115,7 +104,7 @@ def overview(system: Inspected, params: Params) -> object:
         "engine": desk.name,
         "is_leading": desk.is_leading,
         "queues": [looks[name] for name in sorted(looks)],
-        "crews": _crews(desk),
+        "crews": [crew_line(crew) for crew in client.crews()],
     }
 
 
@@ -200,50 +189,17 @@ def resume(system: Inspected, params: Params) -> None:
 def scale(system: Inspected, params: Params) -> object:
     """Have the crew `crew` of this program do `size` jobs at once, with `spare` agents more; until it ends."""
     desk = Desk.of(system, params)
-    if not desk.is_leading:
-        raise BadRequestError(f"{visible(system.name)} does not lead: it has no agents")
-    known = [crew.name for crew in desk.crews()]
-    name = _text(params, "crew") or ""
-    if name not in known:
-        raise BadRequestError(f"no crew {visible(name, 80)!r}: {did_you_mean(name[:80], known)}")
     spare = integer_of(params, "spare", 0) if "spare" in params else None
-    desk.foreman(name).within(SECONDS).call(Foreman.resize, integer_of(params, "size", 0), spare)
-    return _crews(desk)
+    desk.client.scale(_text(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
+    return [crew_line(crew) for crew in desk.client.crews()]
 
 
 def _unroutable(desk: Desk) -> Counter[str]:
-    """Ready jobs that no crew of this program can take, by queue: for want of a label, or of the code."""
+    """Ready jobs that no crew of this program can take, by queue; another program that leads may have others."""
     found: Counter[str] = Counter()
     if desk.is_leading:
-        for want in desk.client.wants(MOST):
-            if not any(_takes(crew, want) for crew in desk.crews()):
-                found[want.queue] += want.number
-    return found
-
-
-def _takes(crew: Crew, want: Want) -> bool:
-    needs = set(filter(None, want.needs.split(",")))
-    is_its_queue = crew.queues is None or want.queue in crew.queues
-    return is_its_queue and want.kind in crew.kinds and needs <= crew.labels
-
-
-def _crews(desk: Desk) -> list[dict[str, object]]:
-    """The agents that are here, by crew."""
-    found: list[dict[str, object]] = []
-    for crew in desk.crews():
-        foreman = desk.foreman(crew.name).whereis()
-        actor = None if foreman is None else foreman.actor  # its own numbers, which it alone writes
-        desired, ready = getattr(actor, "desired", crew.size + crew.spare), getattr(actor, "ready", 0)
-        problem = getattr(actor, "problem", None)
-        found.append(
-            {
-                "name": crew.name,
-                "place": crew.place,
-                "desired": desired,
-                "ready": ready,
-                "problem": None if problem is None else visible(str(problem)),
-            }
-        )
+        for want in desk.client.unroutable(MOST):
+            found[want.queue] += want.number
     return found
 
 

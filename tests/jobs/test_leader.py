@@ -10,6 +10,7 @@ import otpy
 from otpy.events import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.cron import cron
 from otpy.jobs.engine import engine
+from otpy.jobs.errors import NotLeadingError
 from otpy.jobs.kind import job
 from otpy.jobs.timekeeper import Timekeeper
 from otpy.testing import Gate, VirtualClock
@@ -207,6 +208,12 @@ def test_who_leads_is_seen_from_outside(pair: Pair) -> None:
     states = [system.state(f"{system.name}/jobs/leader").state for system in pair.systems]
     assert ["is_leader = True" in lines for lines in states] == [True, False]
     assert ["epoch = 1" in lines for lines in states] == [True, False]
+
+
+def test_who_stands_by_has_no_agents_to_scale(pair: Pair) -> None:
+    assert [len(pair.client(number).crews()) for number in (0, 1)] == [1, 0]
+    with pytest.raises(NotLeadingError, match="jobs does not lead in this program"):
+        pair.client(1).scale("pool", 2)
 
 
 def test_who_stands_by_enqueues_and_the_leader_does_it(pair: Pair) -> None:

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import otpy
+from otpy.jobs.kind import job
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.verdict import COSTLY, Failed, after_failure
+from otpy.testing import Gate
 from support import errands
 
 from .agents.works import Ends, crew, seen, started
@@ -49,6 +51,24 @@ def test_a_replacement_is_written_into_the_row_that_really_was_kept(tmp_path: Pa
     assert [each.how for each in made] == ["replaced" if is_kept else "new"]
     assert (get(first, made[0].id).args, numbers(first)) == (b"second", {"ready": 1})
     first.close()
+
+
+@pytest.mark.report("J59", "kedacore/keda#2900", "kedacore/keda#3674", "kedacore/keda#2901")
+def test_of_a_crew_that_shrinks_those_end_first_that_have_nothing_to_do(system: otpy.System, tmp_path: Path) -> None:
+    """There the busy ones were taken away, and what they did was begun anew."""
+    gate = Gate()
+    kind: Any = job(name="held")(gate.wait)
+    client = started(system, tmp_path, kind, crews=[crew("pool", size=4, spare=0)])
+    client.enqueue_all([kind.new() for _ in range(2)])
+    gate.reached(2)
+    agents = {one.owner for one in client.find(state="running")}
+    assert (client.scale("pool", 2).desired, len(agents)) == (2, 2)
+    system.wait_idle()
+    left = {one.path for one in system.records(limit=100) if "/pool/" in one.path}
+    assert (left, client.crews()[0].ready, len(client.find(state="running"))) == (agents, 2, 2)
+    gate.open()
+    system.wait_idle()
+    assert [(one.state, one.token) for one in client.find()] == [("done", 1)] * 2
 
 
 @pytest.mark.report("J61", "circus-tent/circus#1044")

@@ -394,6 +394,10 @@ async def use_jobs(system: otpy.System) -> None:
     engine.retry("1")  # type: ignore[arg-type]
     assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
     assert_type(engine.wants(), list[jobs.Want])
+    assert_type(engine.unroutable(), list[jobs.Want])
+    assert_type(engine.crews(), list[jobs.CrewLook])
+    assert_type(engine.scale("mail", 8, spare=2), jobs.CrewLook)
+    engine.scale("mail", 8, 2)  # type: ignore[call-arg]
     engine.pause("mail")
     assert_type(engine.paused(), dict[str, int])
     engine.resume("mail")

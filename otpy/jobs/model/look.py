@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from otpy.jobs.model.job import State
 
-__all__ = ["Look", "QueueLook", "Want"]
+__all__ = ["CrewLook", "Look", "QueueLook", "Want"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +42,19 @@ class QueueLook:
     """Jobs by state."""
     oldest: int | None
     """When the ready job was due that has waited longest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewLook:
+    """How a crew is, in the program that leads."""
+
+    name: str
+    place: str
+    size: int
+    """Jobs that it does at once."""
+    desired: int
+    """Agents that there shall be: `size` and the spare ones."""
+    ready: int
+    """Those that there are. Fewer for a moment after one has gone, and for longer when they do not start."""
+    problem: str | None = None
+    """Why they do not, as the last of them has said."""

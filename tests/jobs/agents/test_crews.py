@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from otpy.errors import SpecError
 from otpy.events import CrewChanged
 from otpy.jobs.agents.crew import Foreman
+from otpy.jobs.errors import NoSuchCrewError
 from otpy.jobs.kind import job
+from otpy.jobs.model.look import CrewLook, Want
 from otpy.testing import Gate, Recorder
 
 from .works import AT_ONCE, Ends, crew, ended, seen, started
@@ -107,6 +110,30 @@ def test_a_crew_grows_and_shrinks_and_the_idle_ones_go_first(system: otpy.System
     assert len(foreman(system).actor.alive) == 1
     with pytest.raises(SpecError, match="size=0"):
         foreman(system).call(Foreman.resize, 0)
+
+
+def test_a_crew_is_seen_and_scaled_by_a_client(system: otpy.System, tmp_path: Path) -> None:
+    client = started(system, tmp_path, job(name="fine")(lambda: "ok"), crews=[crew("pool", size=2, spare=1)])
+    system.wait_idle()
+    seen_before = CrewLook(name="pool", place="pool", size=2, desired=3, ready=3)
+    assert client.crews() == [seen_before]
+    seen_after = client.scale("pool", 4, spare=0)
+    assert seen_after == replace(seen_before, size=4, desired=4, ready=4)
+    assert client.scale("pool", 1).desired == 1
+    system.wait_idle()
+    assert client.crews() == [replace(seen_after, size=1, desired=1, ready=1)]
+    with pytest.raises(NoSuchCrewError, match="no crew 'pol': did you mean 'pool'"):
+        client.scale("pol", 2)
+    with pytest.raises(SpecError, match="spare=-1"):
+        client.scale("pool", 2, spare=-1)
+
+
+def test_what_no_crew_can_take_is_told(system: otpy.System, tmp_path: Path) -> None:
+    fine, paint = job(name="fine")(lambda: "ok"), job(name="paint", needs={"gpu"})(lambda: "never")
+    client = started(system, tmp_path, fine, paint)
+    client.enqueue_all([paint.new(), paint.new(), fine.new()])
+    system.wait_idle()
+    assert client.unroutable() == [Want("default", "paint", "gpu", 2)]
 
 
 def test_a_foreman_that_is_started_again_finds_its_agents(system: otpy.System, ends: Ends, tmp_path: Path) -> None:

@@ -1,0 +1,138 @@
+"""Looking at an engine's jobs, queues and crews, from any thread or task of the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.spec import Name
+from otpy.errors import CallTimeoutError
+from otpy.jobs.endings import Endings
+from otpy.jobs.errors import NoEngineError, NotEndedError
+from otpy.jobs.model.look import Look
+from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.staff import Staff
+from otpy.jobs.writer import Writer
+from otpy.runtime.caller import CALL_TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.look import CrewLook, QueueLook, Want
+    from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.named import NamedRef
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["Looking", "engine_name"]
+
+T = TypeVar("T")
+
+PATIENCE = 1.0
+"""Seconds that a writer may take to be started again."""
+
+
+class Looking:
+    """The part of a `Client` that changes nothing."""
+
+    def __init__(self, system: System, name: str, seconds: float | None = CALL_TIMEOUT) -> None:
+        """Made by `of`."""
+        self._system = system
+        self._name = name
+        self._seconds = seconds
+        self._writer: NamedRef[Writer] = system.ref(Name(f"{name}/writer", Writer)).within(
+            seconds, wait_for_name=PATIENCE
+        )
+        self._endings: NamedRef[Endings] = system.ref(Name(f"{name}/endings", Endings))
+        self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
+
+    def __repr__(self) -> str:
+        """The engine's name."""
+        return f"<jobs.Client of {self._name}>"
+
+    def wait(self, id: int, timeout: float | None = None) -> Job:
+        """The job, when it has ended, in whichever program it was done.
+
+        Args:
+            id: its number.
+            timeout: seconds; None waits without end.
+
+        Raises:
+            NoSuchJobError: there is none, or it is forgotten.
+            NotEndedError: the time is over; the job goes on.
+        """
+        try:
+            self._check()
+            job: Job = self._endings.within(timeout, wait_for_name=PATIENCE).call(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
+
+    async def await_end(self, id: int, timeout: float | None = None) -> Job:
+        """As `wait`, on any event loop."""
+        try:
+            self._check()
+            job: Job = await self._endings.within(timeout, wait_for_name=PATIENCE).acall(Endings.wait, id)
+        except CallTimeoutError:
+            raise NotEndedError(id, timeout or 0.0) from None
+        return job
+
+    def get(self, id: int) -> Job | None:
+        """One job, with its failed attempts; None when there is none, or it is forgotten."""
+        return self._run(lambda tx: tx.get(id))
+
+    def find(
+        self,
+        *,
+        queue: str | None = None,
+        state: State | None = None,
+        kind: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """Jobs, the newest first, without their attempts.
+
+        Args:
+            queue: only of this one.
+            state: only in this one.
+            kind: only of the kind with this name.
+            before: only with a lower id: the last one of a page gives the next page.
+            limit: at most so many.
+        """
+        look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
+        return self._run(lambda tx: tx.find(look))
+
+    def queues(self) -> list[QueueLook]:
+        """How each queue is, by name: jobs in each state, and since when the oldest waits."""
+        return self._run(lambda tx: tx.queues())
+
+    def wants(self, limit: int = 1_000) -> list[Want]:
+        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
+        return self._run(lambda tx: tx.wants(limit))
+
+    def unroutable(self, limit: int = 1_000) -> list[Want]:
+        """Those of `wants` that no crew of this program can take, for want of a label or of the code."""
+        return self._staff().strangers(self.wants(limit))
+
+    def crews(self) -> list[CrewLook]:
+        """How many agents there are, crew by crew; none while another program leads."""
+        return self._staff().looks()
+
+    def _run(self, step: Callable[[Transaction], T]) -> T:
+        self._check()
+        found: T = self._writer.call(Writer.run, step)
+        return found
+
+    def _check(self) -> Ref[Any]:
+        engine = self._system.names.get(engine_name(self._name))
+        if engine is None:
+            raise NoEngineError(self._name)
+        return engine
+
+    def _staff(self) -> Staff:
+        return Staff(self._system, self._check().actor.setup)  # frozen: any thread may read it
+
+
+def engine_name(name: str) -> str:
+    """The name under which the engine itself is known in its system."""
+    return f"{name}/engine"
