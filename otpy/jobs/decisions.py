@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Cancel", "Dead", "Snooze"]
+__all__ = ["MOST_SECONDS", "Cancel", "Dead", "Snooze"]
+
+MOST_SECONDS = 1e9
+"""Some thirty years: no pause is longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,8 +49,11 @@ class Endings(GenServer):
     def wait(self, id: int) -> Job:
         """The job, when it has ended. Raises NoSuchJobError."""
         assert self.caller is not None  # noqa: S101 - a call has one
-        self.waiting.setdefault(id, []).append(self.caller)
-        self._look()
+        if type(id) is not int:
+            self.caller.refuse(NoSuchJobError(id))
+        else:
+            self.waiting.setdefault(id, []).append(self.caller)
+            self._look()
         return NoReply()  # type: ignore[return-value]  # the reply comes later
 
     def handle_info(self, message: object) -> None:
@@ -59,10 +62,13 @@ class Endings(GenServer):
             self._look()
 
     @cast
-    def seen(self, look: Look) -> None:
-        """Tell who has waited for those that have ended, and look again for the others."""
+    def seen(self, look: Look, is_kept: bool) -> None:  # noqa: FBT001 - a cast, and the checker knows its arguments
+        """Tell who has waited for those that have ended, and look again for the others.
+
+        A look shares its transaction with the ends that it sees: when that was not kept, they have not come.
+        """
         self._is_looking = False
-        for one, job in look.jobs.items():
+        for one, job in look.jobs.items() if is_kept else ():
             if job is not None and job.state in LIVING:
                 continue
             for caller in self.waiting.pop(one, ()):
@@ -80,7 +86,7 @@ class Endings(GenServer):
         if not self._is_looking and self.waiting:
             self._is_looking = True
             look, own = Look(set(self.waiting)), self.ref
-            self.writer.cast(Writer.submit, look, lambda _: own.cast(Endings.seen, look))
+            self.writer.cast(Writer.submit, look, lambda error: own.cast(Endings.seen, look, error is None))
 
     def _drop(self) -> None:
         """Forget who waits no longer."""

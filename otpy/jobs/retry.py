@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from otpy.core.backoff import Backoff
 from otpy.core.number import is_number
+from otpy.jobs.decisions import MOST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ class Retry:
     def wish(self, error: BaseException) -> float | None:
         """The seconds that it asks for, when that is a sound number."""
         wish = self.retry_after(error)
-        return float(wish) if is_number(wish) and 0 <= wish < 1e9 else None  # noqa: PLR2004 - some thirty years
+        return float(wish) if is_number(wish) and 0 <= wish < MOST_SECONDS else None
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""

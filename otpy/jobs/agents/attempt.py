@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from otpy.core.text import exception_line, type_name
+from otpy.core.number import is_number
+from otpy.core.text import exception_line, safe_repr, safe_str, type_name
 from otpy.jobs.args import pack
-from otpy.jobs.decisions import Cancel, Dead, Snooze
+from otpy.jobs.decisions import MOST_SECONDS, Cancel, Dead, Snooze
 from otpy.jobs.errors import ArgumentsError, JobCancelledError
 
 if TYPE_CHECKING:
     from otpy.jobs.kind import Kind
 
 __all__ = ["Report", "report_of", "report_of_failure"]
+
+MOST_TEXT = 2_000
+"""Characters of a reason."""
 
 Report: TypeAlias = tuple[str, Any]
 """How an attempt went, as plain data: it may come out of a process."""
@@ -23,11 +27,11 @@ def report_of(kind: Kind[..., Any], result: object) -> Report:
     """What a handler returned; a result that cannot be kept is a failure of its own, which no retry mends."""
     match result:
         case Snooze(seconds=seconds):
-            return "snoozed", float(seconds)
+            return _snoozed(kind, seconds)
         case Cancel(reason=reason):
-            return "cancelled", str(reason)
+            return "cancelled", safe_str(reason, MOST_TEXT)
         case Dead(reason=reason):
-            return "dead", str(reason)
+            return "dead", safe_str(reason, MOST_TEXT)
     if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
         return _unkept(kind, f"it returned a {_close(result)}: nothing of its code has run; declare it with async def")
     try:
@@ -40,8 +44,19 @@ def report_of_failure(kind: Kind[..., Any], error: BaseException) -> Report:
     """What a handler raised."""
     if isinstance(error, JobCancelledError):
         return "cancelled", "it was cancelled"
-    action, wish = kind.retry.action(error), kind.retry.wish(error)
-    return "failed", {"failure": "error", "text": exception_line(error), "action": action, "retry_after": wish}
+    text, wish = exception_line(error), None
+    try:
+        wish = kind.retry.wish(error)
+    except Exception as failed:  # noqa: BLE001 - the user's function, or an attribute of the error that fails itself
+        text = f"{text} (retry_after raised {exception_line(failed)})"
+    return "failed", {"failure": "error", "text": text, "action": kind.retry.action(error), "retry_after": wish}
+
+
+def _snoozed(kind: Kind[..., Any], seconds: object) -> Report:
+    if is_number(seconds) and seconds < MOST_SECONDS:
+        return "snoozed", max(0.0, float(seconds))  # a moment that has just gone by is now
+    text = f"{kind.name} returned Snooze({safe_repr(seconds)}): a number of seconds"
+    return "failed", {"failure": "error", "text": text, "action": "retry", "retry_after": None}
 
 
 def _unkept(kind: Kind[..., Any], text: str) -> Report:

@@ -66,6 +66,11 @@ class Beat(GenServer):
         self.held.update({job.id: (job.token, self._trusted(sent_at)) for job in begun})
 
     @cast
+    def forget(self) -> None:
+        """A scheduler begins, and the one before it has left no agent: the leases of what those had shall end."""
+        self.held.clear()
+
+    @cast
     def beaten(self, done: Round, error: Exception | None) -> None:
         """A renewal is kept, or the store failed."""
         self.is_out = False

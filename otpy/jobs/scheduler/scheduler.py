@@ -16,6 +16,7 @@ from otpy.jobs.agents.context import Flag
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
+from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.job import LIVING
@@ -112,6 +113,7 @@ class Scheduler(Desk):
         self.undead: dict[Ref[Any], tuple[Job, End]] = {}
         own = self.ref
         self.use(_attached(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded)))
+        self.beat.cast(Beat.forget)
         running, queues = self.writer.within(None).call(Writer.run, _survey)
         self.books.elsewhere(running)
         self.books.hope(queues)
@@ -207,10 +209,13 @@ class Scheduler(Desk):
     def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
         """An exchange is kept, or the store failed and nothing of it is."""
         self.exchanging = None
+        if error is not None and not isinstance(error, StoreError):
+            raise error  # a mistake of ours: the next one would fail as well, and nobody see why nothing is done
         if error is not None:
             self.books.asked(exchange.asks, ())
             self.outcomes = exchange.outcomes + self.outcomes
-            self.notes = exchange.notes | self.notes
+            for job, note in exchange.notes.items():
+                self.notes[job] = _later(note, self.notes.get(job, note))
             self.books.hope(ask.queue for ask in exchange.asks)
             self.send_after(0.1, "again")
             return
@@ -442,7 +447,7 @@ class Scheduler(Desk):
         match report:
             case ("done", bytes() as result):
                 return Settled(id=job.id, token=job.token, state="done", result=result)
-            case ("snoozed", float() as seconds):
+            case ("snoozed", float() as seconds) if 0 <= seconds < MOST_SECONDS:
                 return snoozed(job, seconds, self._now())
             case ("cancelled" | "dead" as state, str() as why):
                 return Settled(id=job.id, token=job.token, state=state, reason=why)
@@ -461,6 +466,14 @@ def _late(job: Job, now: int) -> str:
     if job.timeout_ms is None or (job.deadline_at is not None and now >= job.deadline_at):
         return "not done before its deadline"
     return f"not done within {job.timeout_ms / 1_000:g} s"
+
+
+def _later(note: Note, after: Note) -> Note:
+    """What was said first and what was said after it, as one: of each kind the last word, of the same attempt."""
+    token, progress, checkpoint = after
+    if note[0] != token:
+        return after
+    return token, note[1] if progress is None else progress, note[2] if checkpoint is None else checkpoint
 
 
 def _cancelled(job: Job) -> Settled:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model.claim import Ask
+from otpy.jobs.model.claim import Ask, Settled
 from otpy.jobs.model.lead import Fence
 
 from .shop import LEASE, claim, get, insert, new, numbers, settle
@@ -162,3 +162,15 @@ def test_one_that_was_claimed_elsewhere_is_counted_as_well(store: Store, fence: 
     assert settle(store, job, "done")
     with store.transaction() as tx:
         assert {look.name: look.numbers for look in tx.queues()}["other"] == {"ready": 0, "running": 0, "done": 1}
+
+
+def test_an_end_that_cannot_be_written_holds_up_no_other(store: Store, fence: Fence) -> None:
+    insert(store, new(), new())
+    first, second = claim(store, fence, 2)
+    bad = Settled(id=first.id, token=first.token, state="cancelled", reason="\ud800")
+    late = Settled(id=first.id, token=first.token, state="scheduled", run_at=2**70)
+    good = Settled(id=second.id, token=second.token, state="done", result=b"r")
+    with store.transaction() as tx:
+        assert tx.settle([bad, late, good]) == [True, False, True]
+    assert (get(store, first.id).state, get(store, second.id).state) == ("dead", "done")
+    assert get(store, first.id).reason.startswith("how it ended cannot be written: UnicodeEncodeError")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.jobs.model.new import NewJob, Replayed, Unique
 from otpy.jobs.store.sqlite.enqueue import insert
+from otpy.jobs.store.sqlite.looks import is_id
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def replay(
 
 
 def _replay(db: sqlite3.Connection, tally: Tally, id: int, *, is_forced: bool, run_at: int, now: int) -> Replayed:
-    row = db.execute(f"select {COLUMNS}, unique_until from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - ours
+    text = f"select {COLUMNS}, unique_until from otpy_job where id = ?"  # noqa: S608 - our own text
+    row = db.execute(text, (id,)).fetchone() if is_id(id) else None
     if row is None:
         return Replayed(id, None, "", "missing")
     job, until = job_of(row[:-1]), row[-1]

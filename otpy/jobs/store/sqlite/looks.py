@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import Look
 
-__all__ = ["WANTS", "find", "get", "has_ready", "queues", "running"]
+__all__ = ["WANTS", "find", "get", "has_ready", "is_id", "queues", "running"]
 
 WANTS = """
 select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
@@ -24,8 +24,15 @@ group by queue, kind, needs order by queue, kind, needs
 
 def get(db: sqlite3.Connection, id: int) -> Job | None:
     """One job, with its failed attempts."""
+    if not is_id(id):
+        return None
     row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - our own text
     return None if row is None else job_of(row)._replace(attempts=attempts_of(db, id))
+
+
+def is_id(value: object) -> bool:
+    """Whether a row could have this number."""
+    return type(value) is int and 0 < value < 2**63
 
 
 def find(db: sqlite3.Connection, look: Look) -> list[Job]:

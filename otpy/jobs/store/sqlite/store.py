@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError
+from otpy.jobs.errors import ArgumentsError, StoreBrokenError, StoreBusyError, StoreError, StoreFullError
 from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.files import FileLock, make_file, refuse_network
-from otpy.jobs.store.sqlite.transaction import SqliteTransaction
+from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
 from otpy.jobs.store.sqlite.versions import check, migrate
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class SqliteStore:
         self._profile, self._patience, self._now, self._redact = profile, patience, now, redact
         self._claims: dict[int, str] = {}
         self._pid = os.getpid()
-        self._is_doubtful = False
+        self._is_doubtful = self._is_mending = False
         with self._failures():
             self._lock = None if self.path == MEMORY else self._locked()
             try:
@@ -181,14 +181,19 @@ class SqliteStore:
     def _mend(self) -> None:
         """Have a sound connection, after one that may be none."""
         if self._is_doubtful and self.path != MEMORY:
+            self._is_mending = True
             self._db.close()
             self._db = self._connect()
-        self._is_doubtful = False
+        self._is_doubtful = self._is_mending = False
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         try:
             yield
+        except MISTAKES as error:
+            if self._is_mending:  # there is no connection
+                raise store_error(self.path, error) from None
+            raise ArgumentsError(str(error)) from None
         except sqlite3.Error as error:
-            self._is_doubtful = not getattr(error, "sqlite_errorname", "").startswith(KEPT_OPEN)
+            self._is_doubtful = self._is_mending or not getattr(error, "sqlite_errorname", "").startswith(KEPT_OPEN)
             raise store_error(self.path, error) from None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from otpy.core.text import exception_line
+from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News
 from otpy.jobs.redact import redacted
@@ -12,17 +15,19 @@ from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks,
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Sequence
 
-    from otpy.jobs.model.claim import Ask, Once, Settled
+    from otpy.jobs.model.claim import Ask, Once
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.look import Look, QueueLook
     from otpy.jobs.model.new import Inserted, NewJob, Replayed
     from otpy.jobs.model.schedule import Schedule
 
-__all__ = ["SqliteTransaction"]
+__all__ = ["MISTAKES", "SqliteTransaction"]
+
+MISTAKES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
+"""What is said of a value that SQLite cannot take: the fault of who gave it, while file and disk are well."""
 
 
 class SqliteTransaction:
@@ -92,7 +97,15 @@ class SqliteTransaction:
 
     def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
         """Write down how attempts went."""
-        return [claims.settle(self._db, self._tally, self._seemly(outcome), self.now) for outcome in outcomes]
+        return [self._settle(outcome) for outcome in outcomes]
+
+    def _settle(self, outcome: Settled) -> bool:
+        try:
+            return claims.settle(self._db, self._tally, self._seemly(outcome), self.now)
+        except (*MISTAKES, ValueError, OverflowError) as error:  # nobody else's end shall wait for it for ever
+            why = f"how it ended cannot be written: {exception_line(error)}"
+            dead = Settled(id=outcome.id, token=outcome.token, state="dead", reason=why)
+            return claims.settle(self._db, self._tally, dead, self.now)
 
     def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
         """Extend leases."""
