@@ -1,4 +1,4 @@
-"""`otpy demo`: supervision at work on real files, and a plain loop beside it."""
+"""`otpy demo`: durable jobs at work on real files, and a plain loop beside it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.app.run import run
-from otpy.cli.demo_store import prepared, remove, store_of
+from otpy.cli.demo_store import Place, store_of, taken
 from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError, CommandUsageError
@@ -23,6 +23,7 @@ from otpy.cli.screen import console
 from otpy.core.exit_codes import ExitCode
 from otpy.core.spec import child
 from otpy.core.text import visible
+from otpy.demo import durable
 from otpy.demo.compare import Result, compare, plain_loop
 from otpy.demo.count_files import SCHEDULER, Agent, Scheduler
 from otpy.demo.durable import CountDurably
@@ -39,8 +40,8 @@ __all__ = ["demo"]
 AGENTS = 8
 CRASH = 0.05
 """A probability: on a few thousand files it shows some hundred crashes, and costs little time."""
-INSTALLED = ("site-packages", "dist-packages")
-"""Folders within Python's own library that hold the libraries of others."""
+OMITTED = ("site-packages", "dist-packages", "test")
+"""Folders within Python's own library that hold the libraries of others, and its tests, as much as all the rest."""
 PATH_LIMIT = 500
 """Characters shown of a path."""
 
@@ -55,16 +56,10 @@ class Plan:
     """Folders in it that are left out."""
     agents: int
     """How many read at once."""
-    crash: float
-    """The probability of a crash at each moment of a claim."""
-    seed: int
-    """Decides which claims crash."""
-    pause: float
-    """Seconds before each file."""
+    trouble: Trouble
+    """What agents meet with."""
     directory: Path | None
     """Where the control socket goes; None means the usual place."""
-    store: Path | None
-    """The file of the run; None keeps it in memory."""
 
 
 @click.command
@@ -79,9 +74,9 @@ class Plan:
 @click.option("--agents", type=click.IntRange(1, 10_000), default=AGENTS, show_default=True, help="How many read.")
 @click.option("--seed", type=int, help="Which claims crash; the one that was drawn is shown.")
 @click.option("--pause", type=click.FloatRange(min=0), default=0.0, help="Seconds before each file, to look around.")
-@click.option("--durable", is_flag=True, help="As jobs in a file: kill it, even with SIGKILL, and start it again.")
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="With --durable: which file.")
-@click.option("--fresh", is_flag=True, help="With --durable: begin anew, whatever an earlier run has left.")
+@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="Which file keeps what is done.")
+@click.option("--fresh", is_flag=True, help="Begin anew, whatever an earlier run has left.")
+@click.option("--memory", is_flag=True, help="Without jobs: supervised actors alone, which keep nothing in a file.")
 @directory_option("Where the socket goes")
 @click.pass_context
 def demo(
@@ -93,50 +88,46 @@ def demo(
     agents: int,
     seed: int | None,
     pause: float,
-    durable: bool,
     store: Path | None,
     fresh: bool,
+    memory: bool,
     directory: Path | None,
 ) -> None:
     """Count all files of FOLDER, by default of Python's own library, with agents that crash now and then.
 
-    A plain loop counts them again, to compare.
+    Each file is a job in a file of the demo's own: kill this program in the middle, even by SIGKILL, start it again,
+    and it goes on where it was; start two of them, and they share the work. A plain loop counts again, to compare.
     """
     place = folder or sysconfig.get_path("stdlib")
     drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     # What others installed into it may be a hundred times as much, and is not Python's own.
-    without = () if folder else tuple(os.path.join(place, name) for name in INSTALLED)  # noqa: PTH118 - paths are text
-    if not durable and (store is not None or fresh):
-        raise CommandUsageError("--store and --fresh go with --durable")
-    kept = (store or store_of(place, without)) if durable else None
-    plan = Plan(
-        folder=place,
-        without=without,
-        agents=agents,
-        crash=crash,
-        seed=drawn,
-        pause=pause,
-        directory=directory,
-        store=kept,
-    )
-    report = _with_agents(ctx, plan) if kept is None else _with_jobs(ctx, plan, kept, is_fresh=fresh)
+    without = () if folder else tuple(os.path.join(place, name) for name in OMITTED)  # noqa: PTH118 - paths are text
+    if memory and (store is not None or fresh):
+        raise CommandUsageError("--memory keeps nothing in a file, so --store and --fresh do not go with it")
+    trouble = Trouble(crash, drawn, pause)
+    plan = Plan(folder=place, without=without, agents=agents, trouble=trouble, directory=directory)
+    if memory:
+        report = _with_actors(ctx, plan)
+    else:
+        with taken(store or store_of(place, without), is_fresh=fresh) as kept:
+            report = _with_jobs(ctx, plan, kept)
     results, seconds = _with_a_loop(ctx, report)
     comparison = compare(report.results, results)
     console().print(outcome_view(report, comparison, seconds))
     ctx.exit(ExitCode.CLEAN if comparison.is_equal else ExitCode.FAILED)
 
 
-def _with_agents(ctx: click.Context, plan: Plan) -> Report:
-    """Run the tree; ends the command when the tree was stopped, or failed, before it was done."""
+def _with_actors(ctx: click.Context, plan: Plan) -> Report:
+    """Run the tree of `--memory`; ends the command when it was stopped, or failed, before it was done."""
     mute()
     show = Show(Gauge("agents", Screen()))
-    agents = [child(Agent, Trouble(plan.crash, plan.seed, plan.pause))] * plan.agents
+    agents = [child(Agent, plan.trouble)] * plan.agents
     scheduler = child(Scheduler, agents).opts(name=SCHEDULER)
     limits: list[RestartLimitReached] = []
     try:
         with run(CountFiles, scheduler, show.tell, name="demo", control_directory=plan.directory) as system:
             system.events.attach(limits.append, RestartLimitReached)
-            click.echo(_heading(plan, system.name))
+            click.echo(_heading(plan, system.name, MOMENTS))
             system.ref(SCHEDULER).cast(Scheduler.count, plan.folder, plan.without)
             with show.gauge:
                 system.wait()
@@ -149,30 +140,30 @@ def _with_agents(ctx: click.Context, plan: Plan) -> Report:
     return show.last.report
 
 
-def _with_jobs(ctx: click.Context, plan: Plan, store: Path, *, is_fresh: bool) -> Report:
-    """Run the durable tree on its file, which is removed when all is done; ends the command as `_with_agents`."""
+def _with_jobs(ctx: click.Context, plan: Plan, place: Place) -> Report:
+    """Run the tree of jobs on its file, which is removed when all is done; ends the command as `_with_actors`."""
     mute()
-    if is_fresh:
-        remove(store)
     show = Show(Gauge("agents", Screen()))
-    trouble = Trouble(plan.crash, plan.seed, plan.pause)
-    is_resumed = prepared(store)
-    tree = child(CountDurably, str(store), plan.agents, trouble, plan.folder, plan.without, show.tell)
+    tree = child(CountDurably, str(place.store), plan.agents, plan.trouble, plan.folder, plan.without, show.tell)
     try:
         with run(tree, name="demo", control_directory=plan.directory) as system:
-            click.echo(_heading(plan, system.name))
-            if is_resumed:
+            click.echo(_heading(plan, system.name, durable.MOMENTS, place.store))
+            if place.is_shared:
+                click.echo("another program counts these files, too: they share the work, and each goes on alone\n")
+            elif place.is_resumed:
                 click.echo("an earlier run was not finished, and this one goes on with it; --fresh begins anew\n")
             with show.gauge:
                 system.wait()
     except TreeFailedError as error:
         raise CommandError(f"{error}; {said(show.last)}; --fresh begins anew") from error
+    if show.last.gave_up:
+        raise CommandError(f"{show.last.gave_up}; {said(show.last)}; --fresh begins anew")
     if show.last.report is None:
         click.echo(f"stopped: {said(show.last)}; the same command goes on from there")
         ctx.exit(ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN)
     if show.last.before:
-        click.echo(f"{counted(show.last.before, 'file')} had been counted by earlier runs\n")
-    remove(store)
+        click.echo(f"{counted(show.last.before, 'file')} had been counted before this program came\n")
+    place.finish()
     return show.last.report
 
 
@@ -191,12 +182,14 @@ def _with_a_loop(ctx: click.Context, report: Report) -> tuple[list[Result], floa
     return results, time.perf_counter() - began
 
 
-def _heading(plan: Plan, name: str) -> str:
+def _heading(plan: Plan, name: str, moments: tuple[str, ...], store: Path | None = None) -> str:
     where = "" if plan.directory is None else f" --directory {shlex.quote(str(plan.directory))}"
+    crash, seed = plan.trouble.crash, plan.trouble.seed
+    kill = f"kill this program, even by kill -9 {os.getpid()}, say the same again, and it goes on"
     lines = [
         f"{counted(plan.agents, 'agent')} read {visible(plan.folder, PATH_LIMIT)}",
-        f"each may crash {', '.join(MOMENTS)}: --crash {plan.crash:g} --seed {plan.seed}" * (plan.crash > 0),
-        f"what is done is kept in {visible(str(plan.store), PATH_LIMIT)}" * (plan.store is not None),
+        f"each may crash {', '.join(moments)}: --crash {crash:g} --seed {seed}" * (crash > 0),
+        f"what is done is kept in {visible(str(store), PATH_LIMIT)}\n{kill}" * (store is not None),
         f"to look at them, type in another terminal:  {visible(f'otpy tree {name} --watch{where}', PATH_LIMIT)}",
     ]
     return "\n".join(line for line in lines if line) + "\n"

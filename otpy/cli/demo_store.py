@@ -1,32 +1,103 @@
-"""Where `otpy demo --durable` keeps a run: one file for each folder, which is there as long as a run is not done."""
+"""Where `otpy demo` keeps a run: one file for each folder, which is there as long as a run is not done."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["prepared", "remove", "store_of"]
+from otpy.cli.lazy import CommandError
 
-BESIDE = ("", "-wal", "-shm", "-open")
-"""What is in the place of a store: its file, and those that SQLite and otpy put beside it."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Place", "store_of", "taken"]
+
+BESIDE = ("", "-wal", "-shm", "-open", "-demo")
+"""What is in the place of a store: its file, and those that SQLite, otpy and this one put beside it."""
+OWNER_ONLY = 0o600
 
 
 def store_of(folder: str, without: tuple[str, ...]) -> Path:
     """The usual place for a run on this folder: that of the user for what programs keep."""
     state = os.environ.get("XDG_STATE_HOME")
-    home = Path(state) if state else Path.home() / ".local" / "state"
+    try:
+        home = Path(state) if state else Path.home() / ".local" / "state"
+    except RuntimeError as error:  # nobody knows this user, as in some containers
+        raise CommandError(f"there is no place for what is done ({error}); --store FILE names one") from error
     words = "\0".join([str(Path(folder).resolve()), *without])
     return home / "otpy" / f"demo-{sha256(os.fsencode(words)).hexdigest()[:12]}.db"
 
 
-def prepared(store: Path) -> bool:
-    """Have a folder for it; whether an earlier run has left its file."""
-    store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return store.exists()
+class Place:
+    """The file of a run, in the hands of a program that counts into it."""
+
+    def __init__(self, store: Path, *, is_fresh: bool) -> None:
+        """Take it, together with others; alone it begins anew if asked to.
+
+        Raises:
+            CommandError: it cannot be kept there, or others count into it and it was to be begun anew.
+        """
+        self.store = store
+        try:
+            if not store.parent.exists():
+                store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.is_shared = self._take()
+            """Whether another program counts into it."""
+        except OSError as error:
+            raise CommandError(f"{error}; --store FILE keeps what is done elsewhere") from error
+        if is_fresh and self.is_shared:
+            self.leave()
+            raise CommandError(f"another program counts into {store}: stop it first, or name another file by --store")
+        if is_fresh:
+            self._remove(BESIDE[:-1])
+        self.is_resumed = store.exists()
+        """Whether a run had been begun before."""
+        fcntl.flock(self._fd, fcntl.LOCK_SH)  # if it was alone it is not any more
+
+    def finish(self) -> None:
+        """All is done: forget the run, unless another program is in it; then that one does."""
+        fcntl.flock(self._fd, fcntl.LOCK_UN)  # so that of two that end together the second is alone
+        if self._is_alone():
+            self._remove(BESIDE)
+
+    def leave(self) -> None:
+        """Let go of it; a run that is not finished stays there."""
+        os.close(self._fd)
+
+    def _take(self) -> bool:
+        """Have it alone, or with others, which is returned; a file that was removed meanwhile is nobody's."""
+        path = Path(f"{self.store}-demo")
+        while True:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
+            is_shared = not self._is_alone()
+            if is_shared:
+                fcntl.flock(self._fd, fcntl.LOCK_SH)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._fd), path.stat()):
+                    return is_shared
+            os.close(self._fd)
+
+    def _is_alone(self) -> bool:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _remove(self, endings: tuple[str, ...]) -> None:
+        for ending in endings:
+            Path(f"{self.store}{ending}").unlink(missing_ok=True)
 
 
-def remove(store: Path) -> None:
-    """Forget a run."""
-    for ending in BESIDE:
-        Path(f"{store}{ending}").unlink(missing_ok=True)
+@contextmanager
+def taken(store: Path, *, is_fresh: bool) -> Iterator[Place]:
+    """Have it as long as the block lasts."""
+    place = Place(store, is_fresh=is_fresh)
+    try:
+        yield place
+    finally:
+        place.leave()

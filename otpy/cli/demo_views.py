@@ -19,7 +19,7 @@ from otpy.demo.collector import Progress
 from otpy.demo.trouble import MOMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import RenderableType
 
@@ -127,9 +127,10 @@ def outcome_view(report: Report, comparison: Comparison, seconds: float) -> Rend
         table.add_column(title, justify="left" if title in {"", "checksum"} else "right", no_wrap=True)
     table.add_row(*_row("agents", comparison.agents, report.seconds))
     table.add_row(*_row("plain loop", comparison.plain, seconds))
-    verdict = _verdict(report.crashes, is_equal=comparison.is_equal)
+    verdict = _verdict(report, is_equal=comparison.is_equal)
     unread = [*report.problems, *comparison.problems]
     lists = [
+        *_listed("given up", report.given_up),
         *_listed("could not be read", unread),
         *_listed("changed while the demo ran, and counts on neither side", comparison.changed),
     ]
@@ -154,7 +155,10 @@ def _row(title: str, count: Count, seconds: float) -> list[Text]:
     return [Text(cell) for cell in (title, *numbers, checksum, f"{seconds:.2f}")]
 
 
-def _verdict(crashes: Mapping[str, int], *, is_equal: bool) -> Text:
+def _verdict(report: Report, *, is_equal: bool) -> Text:
+    crashes = report.crashes
+    if report.given_up:
+        return Text(f"The totals differ: {counted(len(report.given_up), 'file')} given up.", style="red")
     if not is_equal:
         return Text(
             "The totals differ, although no file changed: somebody restarted a part of the demo, or otpy has a fault.",

@@ -30,6 +30,8 @@ class Report:
     """How many agents died, by their last words."""
     seconds: float
     """From the end of the listing."""
+    given_up: Sequence[Problem] = ()
+    """Files that nobody is to try again: dead letters, and what was cancelled."""
 
     def __str__(self) -> str:
         found = total(self.results)
@@ -50,7 +52,9 @@ class Progress:
     report: Report | None = None
     """The last word."""
     before: int = 0
-    """Of those that are done, the ones that an earlier run has done."""
+    """Of those that are done, the ones that were done before this program came."""
+    gave_up: str = ""
+    """Why the run ends here without a report."""
 
 
 Tell = Callable[[Progress], object]

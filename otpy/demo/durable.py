@@ -6,13 +6,14 @@ What is known of the run is in the store alone, so a program that is started aga
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import otpy
 from otpy import jobs
 from otpy.demo.collector import Progress, Report
 from otpy.demo.files import Count, File, Problem, find, read
-from otpy.demo.trouble import AFTER, BEFORE, WHILE, CrashOnPurpose, Trouble
+from otpy.demo.trouble import CrashOnPurpose, Trouble
 from otpy.events.crash import ActorCrashed
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.demo.files import Stamp
     from otpy.events.event import Event
 
-__all__ = ["AgentCrashOnPurpose", "CountDurably", "Counting", "Watcher", "counting"]
+__all__ = ["MOMENTS", "AgentCrashOnPurpose", "CountDurably", "Counting", "Watcher", "counting"]
 
 QUEUE = "files"
 PERIOD = 0.1
@@ -31,8 +32,14 @@ PERIOD = 0.1
 PAGE = 1_000
 LEASE = 2.0
 """Seconds after which a run goes on that another one has left: short, for people wait for it."""
+KEEP = 10 * 365 * 86_400.0
+"""Seconds for which a run that somebody has left can be gone on with: what is done must not be forgotten meanwhile."""
+MOMENTS = BEFORE, WHILE, AFTER = "before reading", "while reading", "after reading"
+"""When an agent may crash; after reading it has its result, and nobody else does."""
 ATTEMPTS = 50
 """That may crash, and that may fail, before a file is given up: with `--crash 0.3` one in a billion gets there."""
+CRASHES, CRASHES_EACH = 200, 3
+"""That a run bears, and so many more for each file that is done: `--crash 0.3` costs two a file, 1.0 gets none done."""
 TIMEOUT = 30.0
 """Seconds for one attempt."""
 
@@ -63,7 +70,7 @@ def counting(trouble: Trouble) -> Counting:
         try:
             trouble.strike(draw, BEFORE)
             found = read(File(path, stamp), each_chunk=lambda: trouble.strike(draw, WHILE))
-            trouble.strike(draw, AFTER)  # it has its result, and nobody else does
+            trouble.strike(draw, AFTER)
         except CrashOnPurpose as error:
             raise AgentCrashOnPurpose(*error.args) from None
         if isinstance(found, Problem):
@@ -86,12 +93,16 @@ class Watcher(otpy.GenServer):
         return otpy.Continue("begin")
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
-        """All files are one transaction: a run that was killed before it had them all has none."""
+        """All files are one transaction: a run that was killed before it had them all has none.
+
+        Each has a key, for another program may be doing just this: then its list counts, and this one adds nothing.
+        """
         self.tell(Progress(None, 0, 0))
         numbers = self.numbers()
         self.before = numbers["done"]
         if not numbers:
-            self.jobs.enqueue_all(self.kind.new(*_arguments(one)) for one in find(self.folder, self.without))
+            with suppress(jobs.KeyTakenError):  # a file has changed since the other one has listed it
+                self.jobs.enqueue_all(self._job(one) for one in find(self.folder, self.without))
         self.send_interval(PERIOD, "look")
 
     def handle_info(self, message: object) -> otpy.Stop | None:
@@ -99,10 +110,12 @@ class Watcher(otpy.GenServer):
         if message != "look":
             return None
         numbers = self.numbers()
+        total = numbers.total() - numbers["replayed"]
         ended = numbers["done"] + numbers["dead"] + numbers["cancelled"]
-        if ended < numbers.total():
-            self.tell(Progress(numbers.total(), ended, self.crashes, before=self.before))
-            return None
+        if ended < total:
+            gave_up = self._too_many(numbers["done"] - self.before)
+            self.tell(Progress(total, ended, self.crashes, before=self.before, gave_up=gave_up))
+            return otpy.Stop() if gave_up else None
         report = self.report()
         crashes = sum(report.crashes.values())
         self.tell(Progress(len(report.files), len(report.results), crashes, report, before=self.before))
@@ -126,19 +139,24 @@ class Watcher(otpy.GenServer):
         files: list[File] = []
         problems: list[Problem] = []
         results: list[Result] = []
+        given_up: list[Problem] = []
         crashes = 0
         for job in self.all():
             path, stamp, *_ = job.arguments[0]
             crashes += job.crashes
-            if stamp is None:
-                problems.append(Problem(path, str(job.result_value)))
+            if job.state == "replayed":
                 continue
-            file = File(path, stamp)
-            files.append(file)
-            results.append((file, _found(path, job)))
+            if stamp is not None:
+                files.append(File(path, stamp))
+            if job.state != "done":
+                given_up.append(Problem(path, job.reason or job.state))
+            elif stamp is None:
+                problems.append(Problem(path, str(job.result_value)))
+            else:
+                results.append((files[-1], _found(path, job.result_value)))
         seconds = self.system.clock.now() - self.since
         how = {"in the middle of a file": crashes} if crashes else {}
-        return Report(files[::-1], problems[::-1], results[::-1], how, seconds)
+        return Report(files[::-1], problems[::-1], results[::-1], how, seconds, given_up[::-1])
 
     def all(self) -> Iterator[jobs.Job]:
         """Every job, the newest first."""
@@ -146,6 +164,16 @@ class Watcher(otpy.GenServer):
         while page:
             yield from page
             page = self.jobs.find(kind=self.kind.name, limit=PAGE, before=page[-1].id)
+
+    def _job(self, entry: File | Problem) -> jobs.JobSpec[Found]:
+        arguments = (entry.path, entry.stamp, "") if isinstance(entry, File) else (entry.path, None, entry.text)
+        return self.kind.new(*arguments).opts(key=entry.path)
+
+    def _too_many(self, done: int) -> str:
+        """What is wrong when agents crash and hardly anything gets done: each file would be tried fifty times."""
+        if self.crashes <= CRASHES + CRASHES_EACH * done:
+            return ""
+        return f"more than {CRASHES} agents crashed, and {CRASHES_EACH} for each file that was done"
 
 
 class CountDurably(otpy.Supervisor):
@@ -160,7 +188,7 @@ class CountDurably(otpy.Supervisor):
         kind = counting(trouble)
         crew = jobs.Crew(name="readers", size=agents, spare=max(1, agents // 4))
         queue = jobs.Queue(QUEUE, retry_budget=None)  # crashes on purpose are no service that is down
-        self.engine = jobs.engine(store, [kind], queues=[queue], crews=[crew], lease=LEASE)
+        self.engine = jobs.engine(store, [kind], queues=[queue], crews=[crew], lease=LEASE, keep=KEEP)
         self.watcher = otpy.child(Watcher, kind, folder, without, tell)
 
     def children(self) -> list[otpy.ChildSpec]:
@@ -168,14 +196,7 @@ class CountDurably(otpy.Supervisor):
         return [self.engine, self.watcher.opts(id="watcher", restart="transient", significant=True)]
 
 
-def _arguments(entry: File | Problem) -> tuple[str, Stamp | None, str]:
-    return (entry.path, entry.stamp, "") if isinstance(entry, File) else (entry.path, None, entry.text)
-
-
-def _found(path: str, job: jobs.Job) -> Count | Problem:
-    if job.state != "done":
-        return Problem(path, f"given up: {job.reason}")
-    value = job.result_value
+def _found(path: str, value: Found) -> Count | Problem:
     if isinstance(value, str):
         return Problem(path, value)
     size, lines, words, checksum = value

@@ -1,21 +1,27 @@
-"""`otpy demo --durable`: whatever is killed, hangs, loops or raises, every file counts once."""
+"""`otpy demo` and its file: whatever is killed, hangs, loops or raises, every file counts once."""
 
 from __future__ import annotations
 
+import fcntl
 import re
 import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy as library
-from otpy.cli.demo_store import remove, store_of
+from otpy.cli.demo_store import store_of, taken
+from otpy.cli.demo_views import Show
+from otpy.cli.lazy import CommandError
 from otpy.demo import durable
 from otpy.demo.compare import compare, plain_loop
-from otpy.demo.durable import CountDurably
+from otpy.demo.durable import CountDurably, Watcher
 from otpy.demo.files import read
 from otpy.demo.trouble import Trouble
 from otpy.runtime.seat import here
@@ -23,8 +29,7 @@ from otpy.testing import Gate
 from support.systems import quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from click.testing import Result
 
@@ -47,9 +52,9 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_with_crashes_the_totals_are_equal_and_the_store_is_gone(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
+def test_the_store_may_be_anywhere_and_is_gone_at_the_end(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "run" / "demo.db"
-    result = otpy("demo", str(folder), "--durable", "--store", str(store), "--crash", "0.2", "--seed", "1")
+    result = otpy("demo", str(folder), "--store", str(store), "--crash", "0.2", "--seed", "1")
     assert result.exit_code == 0, result.output
     assert re.search(
         r"\nThe totals are equal: \d+ agents crashed \(\d+ in the middle of a file\), and every file counts once\.\n$",
@@ -59,51 +64,182 @@ def test_with_crashes_the_totals_are_equal_and_the_store_is_gone(otpy: Otpy, fol
     assert list(store.parent.iterdir()) == []
 
 
+@contextmanager
+def a_slow_one(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """A program of its own that has counted some, and is killed by SIGKILL at the end."""
+    command = [sys.executable, "-m", "otpy.cli", "demo", *words, "--agents", "2", "--pause", "0.1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stderr is not None
+        while not re.match(rf"agents: [1-9]\d* of {FILES}", line := program.stderr.readline()):
+            assert line, "it ended by itself"
+        try:
+            yield program
+        finally:
+            program.send_signal(signal.SIGKILL)
+
+
+def all_are_counted(stdout: str) -> int:
+    """Once each, and so many of them before this program came."""
+    assert re.search(rf"^agents +{FILES} ", stdout, re.MULTILINE)
+    assert re.search(r"^The totals are equal", stdout, re.MULTILINE)
+    before = re.search(r"^(\d+) files? had been counted before this program came$", stdout, re.MULTILINE)
+    assert before
+    return int(before[1])
+
+
 def test_a_program_that_was_killed_goes_on_where_it_was(
     otpy: Otpy, folder: Path, tmp_path: Path, directory: Path
 ) -> None:
     """SIGKILL in the middle, and the same command again."""
-    command = ["demo", str(folder), "--durable", "--store", str(tmp_path / "demo.db"), "--seed", "1"]
-    slow = [
-        sys.executable,
-        "-m",
-        "otpy.cli",
-        *command,
-        "--agents",
-        "2",
-        "--pause",
-        "0.1",
-        "--directory",
-        str(directory),
-    ]
-    with subprocess.Popen(slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as first:
-        assert first.stderr is not None
-        while not re.match(rf"agents: [1-9]\d* of {FILES}", line := first.stderr.readline()):
-            assert line, "it ended by itself"
-        first.send_signal(signal.SIGKILL)
-    second = otpy(*command)
+    command = [str(folder), "--store", str(tmp_path / "demo.db"), "--seed", "1"]
+    with a_slow_one(*command, "--directory", str(directory)):
+        pass
+    second = otpy("demo", *command)
     assert second.exit_code == 0, second.output
     assert "an earlier run was not finished, and this one goes on with it" in second.stdout
-    before = re.search(r"^(\d+) files? had been counted by earlier runs$", second.stdout, re.MULTILINE)
-    assert before
-    assert 0 < int(before[1]) < FILES
-    assert re.search(rf"^agents +{FILES} ", second.stdout, re.MULTILINE)
-    assert re.search(r"^The totals are equal", second.stdout, re.MULTILINE)
+    assert 0 < all_are_counted(second.stdout) < FILES
+
+
+def test_two_programs_share_the_work_and_one_goes_on_when_the_other_is_killed(
+    otpy: Otpy, folder: Path, tmp_path: Path
+) -> None:
+    """The first leads; it is killed as soon as the second one has begun to count."""
+    run = tmp_path / "run"
+    command = [str(folder), "--store", str(run / "demo.db"), "--seed", "1", "--pause", "0.05"]
+    with a_slow_one(*command, "--directory", str(tmp_path / "first")) as first:
+        killer = threading.Timer(0.0, first.send_signal, (signal.SIGKILL,))
+
+        def kill_once(self: Show, progress: Progress) -> None:
+            tell(self, progress)
+            if progress.counted > progress.before and killer.ident is None:
+                killer.start()
+
+        tell = Show.tell
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Show, "tell", kill_once)
+            second = otpy("demo", *command)
+    killer.join()
+    assert second.exit_code == 0, second.output
+    assert "another program counts these files, too" in second.stdout
+    assert 0 < all_are_counted(second.stdout) < FILES
+    assert list(run.iterdir()) == []
+
+
+def test_who_ends_first_leaves_the_file_to_the_other(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with taken(store, is_fresh=False) as first, taken(store, is_fresh=False) as second:
+        store.touch()
+        assert (first.is_shared, first.is_resumed, second.is_shared) == (False, False, True)
+        first.finish()
+        assert store.exists()
+        second.finish()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_others_are_in_is_not_begun_anew(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with taken(store, is_fresh=False):
+        store.touch()
+        result = otpy("demo", str(folder), "--store", str(store), "--fresh")
+    assert (result.exit_code, store.exists()) == (70, True)
+    assert result.stderr == (
+        f"Error: another program counts into {store}: stop it first, or name another file by --store\n"
+    )
+
+
+def test_a_place_that_was_removed_while_it_was_waited_for_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before removes it between the opening and the lock of the next."""
+    lock, real, removed = tmp_path / "a.db-demo", fcntl.flock, []
+
+    def remove_and_lock(found: int, how: int) -> None:
+        if not removed:
+            removed.append(lock.unlink())
+        real(found, how)
+
+    monkeypatch.setattr(fcntl, "flock", remove_and_lock)
+    with taken(tmp_path / "a.db", is_fresh=False) as place:
+        assert (place.is_shared, lock.exists()) == (False, True)
 
 
 def test_fresh_begins_anew(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "demo.db"
     store.write_text("no store at all")
-    command = ["demo", str(folder), "--durable", "--store", str(store), "--crash", "0"]
+    command = ["demo", str(folder), "--store", str(store), "--crash", "0"]
     assert otpy(*command).exit_code == 70
     result = otpy(*command, "--fresh")
     assert result.exit_code == 0
     assert result.stdout.endswith("\nThe totals are equal.\n")
 
 
-@pytest.mark.parametrize("words", [("--fresh",), ("--store", "a.db")])
-def test_what_goes_with_durable_alone_is_refused(otpy: Otpy, folder: Path, words: tuple[str, ...]) -> None:
-    assert otpy("demo", str(folder), *words).exit_code == 2
+def test_a_folder_that_cannot_be_made_is_told(otpy: Otpy, folder: Path) -> None:
+    result = otpy("demo", str(folder), "--store", f"{folder}/1.txt/below/a.db")
+    assert result.exit_code == 70
+    assert re.fullmatch(
+        rf"Error: \[Errno 20\] Not a directory: '{folder}/1.txt.*'; --store FILE keeps what is done elsewhere\n",
+        result.stderr,
+    )
+
+
+def test_a_user_without_a_home_is_told_how_to_name_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    with pytest.raises(CommandError, match="--store FILE names one"):
+        store_of("/a", ())
+
+
+def test_a_run_whose_agents_always_crash_is_given_up(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
+    result = otpy("demo", str(folder), "--store", str(tmp_path / "a.db"), "--crash", "1.0", "--agents", "2")
+    assert result.exit_code == 70
+    assert re.search(
+        r"^Error: more than 200 agents crashed, and 3 for each file that was done; "
+        rf"0 of {FILES} files counted, \d+ agents crashed; --fresh begins anew\n$",
+        result.stderr,
+        re.MULTILINE,
+    )
+
+
+def test_a_file_that_is_given_up_is_listed_and_the_totals_differ(
+    otpy: Otpy, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(file: Any, **options: Any) -> Any:
+        if file.path.endswith("/7.txt"):
+            raise ValueError("no good")
+        return read(file, **options)
+
+    monkeypatch.setattr(durable, "read", faulty)
+    monkeypatch.setattr(durable, "ATTEMPTS", 2)
+    result = otpy("demo", str(folder), "--store", str(tmp_path / "a.db"), "--crash", "0")
+    assert result.exit_code == 70
+    assert result.stdout.endswith(f"\nThe totals differ: 1 file given up.\n1 given up:\n  {folder}/7.txt: errors\n")
+
+
+def test_two_that_begin_at_once_count_each_file_once(
+    quiet: None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second has seen no jobs either; the first one's list counts, also of a file that has changed meanwhile."""
+    told: list[Progress] = []
+    words = (str(tmp_path / "a.db"), 3, Trouble(), str(folder), (), told.append)
+    real = Watcher.handle_continue
+
+    def begin_twice(self: Watcher, term: object) -> None:
+        real(self, term)
+        (folder / "7.txt").write_text("changed")
+        with monkeypatch.context() as patch:
+            patch.setattr(Watcher, "numbers", lambda self: Counter[str]())
+            real(self, term)
+
+    monkeypatch.setattr(Watcher, "handle_continue", begin_twice)
+    with library.run(library.child(CountDurably, *words), name="two", control="off") as system:
+        system.wait()
+    report = told[-1].report
+    assert report is not None
+    assert len(report.files) == len({file.path for file in report.files}) == FILES
+    assert compare(report.results, plain_loop(report.files)).is_equal
 
 
 def test_each_folder_has_a_store_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +248,6 @@ def test_each_folder_has_a_store_of_its_own(tmp_path: Path, monkeypatch: pytest.
     assert a == same
     assert len({a, b, less}) == 3
     assert a.parent == tmp_path / "otpy"
-    remove(a)
 
 
 @pytest.mark.parametrize("how", ["killed", "hung", "looping", "raising"])
