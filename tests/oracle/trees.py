@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,12 @@ __all__ = ["Forest"]
 
 DEPTH = 2
 """Levels of supervisors below the top."""
+
+
+@cache
+def below(limit: int) -> st.SearchStrategy[int]:
+    """Numbers from 0 on; one for each limit, for to make and check a strategy costs more than to draw from it."""
+    return st.integers(0, limit - 1)
 
 
 class Forest:
@@ -43,11 +50,11 @@ class Forest:
 
     def pick(self, items: Sequence[Any]) -> Any:
         """One of these; the first are the simplest."""
-        return self._draw(st.sampled_from(items))
+        return items[self._draw(below(len(items)))]
 
     def chance(self, one_in: int) -> bool:
         """Whether something rare happens; it does not in a simple scenario."""
-        return bool(self._draw(st.integers(0, one_in - 1)) == one_in - 1)
+        return bool(self._draw(below(one_in)) == one_in - 1)
 
     def top(self) -> Definition:
         """A whole tree."""

@@ -20,7 +20,7 @@ from otpy.places.process.plain import read, to_list
 from otpy.runtime import inspection
 from support.fake_system import worker
 from support.far import Far, Near
-from support.inner import Branch, Secretive, Slow
+from support.inner import Branch, Headlong, Secretive, Slow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,6 +195,16 @@ def test_it_is_suspended_and_resumed_inside(farm: otpy.System, far: otpy.Ref[Far
     assert record.suspended is not None
     farm.resume(far.path)
     assert far.call(Far.read) == [1]
+
+
+def test_one_that_crashes_as_soon_as_it_goes_on_has_been_resumed(farm: otpy.System) -> None:
+    """Found by the oracle: the word that it was resumed came after that of its end, and the end was an error."""
+    ref = farm.start(otpy.child(Headlong).opts(place="process"))
+    monitor = ref.monitor()
+    farm.suspend(ref.path)
+    ref.cast(Headlong.crash)
+    farm.resume(ref.path)
+    assert isinstance(monitor.wait().reason, otpy.Crashed)
 
 
 def test_a_suspended_one_still_stops(farm: otpy.System, far: otpy.Ref[Far]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from typing import Any
 
@@ -11,7 +12,7 @@ import otpy
 from otpy.core.masking import HIDDEN
 from support.far import Near, stuck
 
-__all__ = ["Branch", "Leaf", "Secretive", "Shared", "Slow", "Stuck", "Waiter", "greet_later"]
+__all__ = ["Branch", "Headlong", "Leaf", "Secretive", "Shared", "Slow", "Stuck", "Waiter", "greet_later"]
 
 
 class Leaf(otpy.GenServer):
@@ -148,3 +149,14 @@ async def greet_later(near: Any) -> None:
     """A coroutine function as a child."""
     await asyncio.sleep(0)
     near.tell(("pid", os.getpid()))
+
+
+class Headlong(otpy.GenServer):
+    """Lets no other thread of its process run before it sleeps."""
+
+    def init(self) -> None:
+        sys.setswitchinterval(60.0)
+
+    @otpy.cast
+    def crash(self) -> None:
+        raise ValueError

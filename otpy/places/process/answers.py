@@ -20,6 +20,7 @@ from otpy.places.process.say import Say
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.look import lines_of
 from otpy.runtime.mailbox import poke
+from otpy.runtime.suspension import set_suspended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ def answer(line: Line, system: System | None, number: int, what: str, args: list
         _reply(line, number, lambda: leads_to(line, *args))
     elif what == "state" and not system.beyonds:
         _tell_state(line, system, number, args[0])
+    elif what == "resume" and not system.beyonds:
+        _resume(line, system, number, args[0])
     elif what in _LOOKS and not system.beyonds:
         _reply(line, number, lambda: _LOOKS[what](system, *args))
     else:
@@ -105,26 +108,49 @@ def _tell_state(line: Line, system: System, number: int, path: str) -> None:
     if ref is None:
         _reply(line, number, lambda: to_list(system.state(path)))
         return
-    once = [True]
     status = system.record(path).status  # before it is at it
-    end = _End(ref, lambda reason: _tell(once, line, number, _gone(ref, reason)))
+    _in_turn(
+        ref,
+        lambda own: line.say(Say.REPLY, number, to_list(StateRecord(path=path, status=status, state=lines_of(own)))),
+        lambda reason: line.say(Say.REPLY, number, to_list(_gone(ref, reason))),
+    )
 
-    def tell(own: Ref[Any]) -> None:
+
+def _resume(line: Line, system: System, number: int, path: str) -> None:
+    """Have an actor go on, and say so before it does: its next message may be the end of this process."""
+    ref = system.find(path)
+    if ref is None:
+        _reply(line, number, lambda: system.resume(path))
+        return
+
+    def resume(own: Ref[Any]) -> None:
+        set_suspended(own, is_suspended=False, seconds=None)
+        line.say(Say.REPLY, number, None)
+
+    _in_turn(ref, resume, lambda _: line.say(Say.FAIL, number, *error_parts(system.missing(path))))
+
+
+def _in_turn(ref: Ref[Any], act: Callable[[Ref[Any]], None], give_up: Callable[[Reason], None]) -> None:
+    """Have something done in an actor's turn, or else when it has ended."""
+    once = [True]
+
+    def first(then: Callable[[Any], None], what: object) -> None:
+        with suppress(IndexError):
+            once.pop()
+            then(what)
+
+    end = _End(ref, lambda reason: first(give_up, reason))
+
+    def turn(own: Ref[Any]) -> None:
         end.cancel()
-        _tell(once, line, number, StateRecord(path=path, status=status, state=lines_of(own)))
+        first(act, own)
 
     watch(end)
-    poke(ref, tell)
+    poke(ref, turn)
 
 
 def _gone(ref: Ref[Any], reason: Reason) -> StateRecord:
     return StateRecord(path=ref.path, status="stopped", problem=f"it has just ended: {visible(str(reason))}")
-
-
-def _tell(once: list[bool], line: Line, number: int, record: StateRecord) -> None:
-    with suppress(IndexError):
-        once.pop()
-        line.say(Say.REPLY, number, to_list(record))
 
 
 class _End(Monitor):
