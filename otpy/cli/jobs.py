@@ -16,7 +16,7 @@ from otpy.control.errors import RemoteError
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rich.console import RenderableType
 
@@ -138,6 +138,7 @@ def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], 
 @click.option("--limit", type=click.IntRange(1, 1_000), default=1_000, show_default=True, help="With --all.")
 @click.option("--dry-run", is_flag=True, help="With --all: change nothing, show which.")
 @click.option("--force", is_flag=True, help="Also those that were replayed before.")
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="With one number: change an argument.")
 @click.option("--per-second", type=click.FloatRange(min=0, min_open=True), help="Begin so many in a second, not all.")
 @_common
 def replay(
@@ -150,9 +151,13 @@ def replay(
     as_json: bool,
     force: bool,
     dry_run: bool,
+    changes: tuple[str, ...],
     **look: Any,
 ) -> None:
-    """Run dead jobs of NAME again, as new ones with fresh attempts; those of the given numbers, or --all."""
+    """Run dead jobs of NAME again, as new ones with fresh attempts; those of the given numbers, or --all.
+
+    A VALUE is JSON where it can be read as such, else a text: --set amount=5 --set to=anna@example.org
+    """
     if bool(ids) == is_all:
         raise CommandUsageError("name the jobs by their numbers, or say --all")
     if dry_run and not is_all:
@@ -161,7 +166,9 @@ def replay(
         raise CommandUsageError("--queue and --kind go with --all")
     if is_all and force:
         raise CommandUsageError("--force goes with numbers: nobody means all of them again")
-    words = {"ids": list(ids), "force": force} if ids else {"dry_run": dry_run}
+    if changes and (len(ids) != 1 or look["per_second"]):
+        raise CommandUsageError("--set goes with one number alone")
+    words = {"ids": list(ids), "force": force, "changes": _changes(changes)} if ids else {"dry_run": dry_run}
     seen = _ask(reach, name, "jobs.replay", engine, **look, **words)
     _show(seen, as_json=as_json, view=lambda: replayed_view(seen, is_dry=dry_run))
     if ids and not all(isinstance(one, dict) and one.get("how") == "new" for one in seen):
@@ -201,6 +208,20 @@ def scale(
     seen = _ask(reach, name, "jobs.scale", engine, crew=crew, size=size, spare=spare)
     screen = console()
     _show(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
+
+
+def _changes(words: Iterable[str]) -> dict[str, object] | None:
+    """What `--set` says. Raises CommandUsageError."""
+    changes: dict[str, object] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise CommandUsageError(f"--set {word}: say NAME=VALUE")
+        try:
+            changes[name] = json.loads(value)
+        except ValueError:
+            changes[name] = value
+    return changes or None
 
 
 def _list(reach: Reach, name: str, engine: str | None, look: dict[str, Any], *, as_json: bool) -> None:

@@ -152,6 +152,30 @@ class Client(Looking):
         gap_ms = _gap(per_second)
         return self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
 
+    def replay_with(self, id: int, spec: JobSpec[Any], *, force: bool = False) -> Replayed:
+        """Run one dead job again with other arguments, as `replay` does it otherwise.
+
+        Its key for the services that it calls stays the same, and what it has done `once` is done: change what was
+        wrong about it, and enqueue another job for other work.
+
+        Args:
+            id: which.
+            spec: the arguments, and the tenant and the unique key that its kind makes of them; nothing else of it.
+            force: also one that was replayed before.
+
+        Raises:
+            SpecError: it is of another kind.
+        """
+
+        def replay(tx: Transaction) -> Replayed:
+            old = tx.get(id)
+            if old is not None and old.kind != spec.kind.name:
+                raise SpecError("replay", f"job {id} is a {old.kind}, and no {spec.kind.name}")
+            instead = new_job(spec, tx.now)
+            return tx.replay([id], is_forced=force, gap_ms=0, instead=instead)[0]
+
+        return self._run(replay)
+
     def replay_all(
         self,
         *,

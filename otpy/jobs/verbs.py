@@ -15,6 +15,7 @@ from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
 from otpy.jobs.client import Client
+from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_name
 from otpy.jobs.model.job import State
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
+    from otpy.jobs.model.new import Replayed
     from otpy.jobs.setup import Setup
     from otpy.runtime.system import System
 
@@ -156,11 +158,16 @@ def retry(system: Inspected, params: Params) -> object:
 
 @register("jobs.replay", right="operate")
 def replay(system: Inspected, params: Params) -> object:
-    """Run dead jobs again: `ids`, or all that fit `queue` and `kind`; `dry_run` only names them."""
+    """Run dead jobs again: `ids`, or all that fit `queue` and `kind`; `dry_run` only names them.
+
+    One alone may have some of its arguments changed: `changes`, by name.
+    """
     desk = Desk.of(system, params)
     rate = params.get("per_second")
     per_second = None if rate is None else cast("float", rate)  # the client looks at it
-    if params.get("ids"):
+    if params.get("changes"):
+        made = [_replayed_with(desk, params)]
+    elif params.get("ids"):
         made = desk.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
     else:
         made = desk.client.replay_all(
@@ -192,6 +199,20 @@ def scale(system: Inspected, params: Params) -> object:
     spare = integer_of(params, "spare", 0) if "spare" in params else None
     desk.client.scale(_text(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
     return [crew_line(crew) for crew in desk.client.crews()]
+
+
+def _replayed_with(desk: Desk, params: Params) -> Replayed:
+    """One job, with other arguments; they are read here, where its function is known."""
+    ids, changes = _ids(params), params["changes"]
+    if len(ids) != 1 or not isinstance(changes, dict) or not all(isinstance(name, str) for name in changes):
+        raise BadRequestError("the parameter 'changes' must name arguments of one job, and their values")
+    job = desk.client.get(ids[0])
+    if job is None:
+        raise NoSuchJobError(ids[0])
+    kind = desk.kind(job.kind)
+    if kind is None:
+        raise BadRequestError(f"{visible(desk.system.name)} does not have the code of {visible(job.kind, 200)}")
+    return desk.client.replay_with(job.id, edited(kind, job, changes), force=params.get("force") is True)
 
 
 def _unroutable(desk: Desk) -> Counter[str]:

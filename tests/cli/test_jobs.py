@@ -121,7 +121,35 @@ def test_dead_jobs_are_replayed_after_a_look(client: jobs.Client, otpy: Callable
     assert otpy("jobs", "replay", "shop", "2", "--force").exit_code == 0
 
 
-@pytest.mark.parametrize("words", [(), ("2", "--all"), ("2", "--dry-run"), ("2", "--kind", "k"), ("--all", "--force")])
+def test_a_dead_job_is_replayed_with_an_argument_changed(client: jobs.Client, otpy: Callable[..., Result]) -> None:
+    assert otpy("jobs", "replay", "shop", "2", "--set", "to=nobody@b", "--set", "password=7").exit_code == 0
+    done = client.wait(4, timeout=20.0)
+    assert (done.result_value, done.replay_of) == ("NOBODY@B", 2)
+    assert done.arguments[1] | dict(zip(["to", "password"], done.arguments[0], strict=False)) == {
+        "to": "nobody@b",
+        "password": 7,
+    }
+    assert "nobody" in otpy("jobs", "show", "shop", "2").output
+    client.enqueue(send_mail.new("e"))
+    client.wait(5, timeout=20.0)
+    wrong = otpy("jobs", "replay", "shop", "5", "--set", "too=x@y")
+    assert (wrong.exit_code, "no argument 'too': did you mean 'to'?" in wrong.output) == (70, True)
+    assert otpy("jobs", "replay", "shop", "99", "--set", "to=x@y").exit_code == 70
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("2", "--all"),
+        ("2", "--dry-run"),
+        ("2", "--kind", "k"),
+        ("--all", "--force"),
+        ("--all", "--set", "to=a@b"),
+        ("2", "3", "--set", "to=a@b"),
+        ("2", "--set", "to"),
+    ],
+)
 def test_a_replay_that_may_mean_two_things_is_refused(
     client: jobs.Client, otpy: Callable[..., Result], words: tuple[str, ...]
 ) -> None:

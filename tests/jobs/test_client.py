@@ -9,6 +9,7 @@ import pytest
 
 import otpy
 from otpy import jobs
+from otpy.errors import SpecError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +28,8 @@ def fail(text: str) -> None:
 
 
 @jobs.job(unique=lambda name: name)
-def only(name: str) -> str:
-    return name
+def only(name: str) -> str | jobs.Dead:
+    return jobs.Dead("told so") if name == "dead-me" else name
 
 
 KINDS: list[Any] = [double, fail, only]
@@ -164,3 +165,25 @@ def test_a_paused_queue_takes_jobs_and_begins_none(client: jobs.Client, timed: o
     timed.wait_idle()
     assert client.get(made.id).state == "done"  # type: ignore[union-attr]  # as above
     assert client.paused() == {}
+
+
+def test_a_dead_job_is_run_again_with_other_arguments(client: jobs.Client, timed: otpy.System) -> None:
+    made = client.enqueue(fail.new("wrong").opts(key="mine", priority=3))
+    client.wait(made.id)
+    assert client.replay_with(made.id, fail.new("also wrong")) == jobs.Replayed(made.id, 2, "default", "new")
+    before, after = client.get(made.id), client.wait(2)
+    assert before is not None
+    assert (before.state, before.arguments[0], after.arguments[0]) == ("replayed", ("wrong",), ("also wrong",))
+    assert (after.replay_of, after.key, after.priority, after.effect_key) == (made.id, "mine", 3, before.effect_key)
+    assert client.replay_with(made.id, fail.new("x")).how == "replayed"
+    assert client.replay_with(99, fail.new("x")).how == "missing"
+    with pytest.raises(SpecError, match=r"job 2 is a .*fail, and no .*double"):
+        client.replay_with(2, double.new(1))
+
+
+def test_its_unique_key_is_that_of_the_new_arguments(client: jobs.Client) -> None:
+    made = client.enqueue(only.new("dead-me"))
+    client.wait(made.id)
+    client.enqueue(only.new("b").opts(delay=60.0))
+    assert client.replay_with(made.id, only.new("b")).how == "taken"
+    assert client.replay_with(made.id, only.new("c")).how == "new"

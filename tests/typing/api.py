@@ -393,6 +393,8 @@ async def use_jobs(system: otpy.System) -> None:
     jobs.enqueue_in(connection, send_mail)  # type: ignore[arg-type]
     engine.retry("1")  # type: ignore[arg-type]
     assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])
+    assert_type(engine.replay_with(1, send_mail.new("a", "b"), force=True), jobs.Replayed)
+    engine.replay_with(1, send_mail)  # type: ignore[arg-type]
     assert_type(engine.wants(), list[jobs.Want])
     assert_type(engine.unroutable(), list[jobs.Want])
     assert_type(engine.crews(), list[jobs.CrewLook])

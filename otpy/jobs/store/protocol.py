@@ -106,11 +106,14 @@ class Transaction(Protocol):
     def hasten(self, ids: Sequence[int]) -> set[str]:
         """Have those of them that are `scheduled` begin now; returns their queues."""
 
-    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+    def replay(
+        self, ids: Sequence[int], *, is_forced: bool, gap_ms: int, instead: NewJob | None = None
+    ) -> list[Replayed]:
         """Enqueue those of them that are dead once more, as new jobs of the same work; the old ones are `replayed`.
 
         A new one has fresh attempts, the keys of the old one, what that did once, and as much time for its deadline.
-        Each begins `gap_ms` after the one before. `is_forced` runs again what was replayed before, too.
+        Each begins `gap_ms` after the one before. `is_forced` runs again what was replayed before, too. The arguments
+        are those of `instead` if that is given, and so are its tenant and its unique key, which are made of them.
         """
 
     def prune(self, before: int, limit: int) -> int:

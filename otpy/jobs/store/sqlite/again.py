@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.new import NewJob, Replayed, Unique
@@ -14,15 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import Job
+    from otpy.jobs.model.new import Until
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["hasten", "replay"]
+__all__ = ["How", "hasten", "replay"]
 
 LET_GO = """
 update otpy_job set state = 'replayed', own_key = null, unique_key = iif(unique_until = 'forever', null, unique_key)
 where id = ?
 """
 """Its keys are those of the new one now; without this the old row would be in its way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """How dead jobs are run again."""
+
+    is_forced: bool
+    """Also those that were replayed before."""
+    gap_ms: int
+    """From the beginning of one to that of the next."""
+    instead: NewJob | None = None
+    """What has the arguments; None leaves them as they are."""
 
 
 def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -> set[str]:
@@ -37,29 +51,27 @@ def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -
     return queues
 
 
-def replay(
-    db: sqlite3.Connection, tally: Tally, ids: Sequence[int], *, is_forced: bool, gap_ms: int, now: int
-) -> list[Replayed]:
+def replay(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], how: How, now: int) -> list[Replayed]:
     """Enqueue dead jobs again, each beginning so long after the one before."""
     done: list[Replayed] = []
     for one in ids:
         started = sum(each.how == "new" for each in done)
-        done.append(_replay(db, tally, one, is_forced=is_forced, run_at=now + started * gap_ms, now=now))
+        done.append(_replay(db, tally, one, how, run_at=now + started * how.gap_ms, now=now))
     return done
 
 
-def _replay(db: sqlite3.Connection, tally: Tally, id: int, *, is_forced: bool, run_at: int, now: int) -> Replayed:
+def _replay(db: sqlite3.Connection, tally: Tally, id: int, how: How, *, run_at: int, now: int) -> Replayed:
     text = f"select {COLUMNS}, unique_until from otpy_job where id = ?"  # noqa: S608 - our own text
     row = db.execute(text, (id,)).fetchone() if is_id(id) else None
     if row is None:
         return Replayed(id, None, "", "missing")
     job, until = job_of(row[:-1]), row[-1]
-    if job.state not in (("dead", "replayed") if is_forced else ("dead",)):
+    if job.state not in (("dead", "replayed") if how.is_forced else ("dead",)):
         return Replayed(id, None, job.queue, "replayed" if job.state == "replayed" else "not_dead")
-    unique = None if job.unique_key is None else Unique(key=job.unique_key, until=until, on_conflict="raise")
+    again = _again(job, until, run_at, how.instead)
     db.execute("savepoint replay")
     db.execute(LET_GO, (id,))
-    made = insert(db, tally, _again(job, unique, run_at), now)
+    made = insert(db, tally, again, now)
     if made.how != "new":
         db.execute("rollback to replay")
         db.execute("release replay")
@@ -75,17 +87,21 @@ def _replay(db: sqlite3.Connection, tally: Tally, id: int, *, is_forced: bool, r
     return Replayed(id, made.id, job.queue, "new")
 
 
-def _again(job: Job, unique: Unique | None, run_at: int) -> NewJob:
+def _again(job: Job, until: Until, run_at: int, instead: NewJob | None) -> NewJob:
     """The same work with fresh attempts, and as much time as the first one had."""
+    args, tenant = (job.args, job.tenant) if instead is None else (instead.args, instead.tenant)
+    unique = None if job.unique_key is None else Unique(key=job.unique_key, until=until)
+    if instead is not None:
+        unique = instead.unique
     return NewJob(
         kind=job.kind,
         queue=job.queue,
-        args=job.args,
+        args=args,
         run_at=run_at,
         priority=job.priority,
-        tenant=job.tenant,
+        tenant=tenant,
         needs=job.needs,
-        unique=unique,
+        unique=unique and replace(unique, on_conflict="raise"),
         key=job.key,
         max_errors=job.max_errors,
         max_crashes=job.max_crashes,

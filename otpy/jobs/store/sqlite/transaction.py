@@ -159,9 +159,12 @@ class SqliteTransaction:
         """Have those that are scheduled begin now."""
         return again.hasten(self._db, self._tally, ids, self.now)
 
-    def replay(self, ids: Sequence[int], *, is_forced: bool, gap_ms: int) -> list[Replayed]:
+    def replay(
+        self, ids: Sequence[int], *, is_forced: bool, gap_ms: int, instead: NewJob | None = None
+    ) -> list[Replayed]:
         """Enqueue dead jobs once more."""
-        return again.replay(self._db, self._tally, ids, is_forced=is_forced, gap_ms=gap_ms, now=self.now)
+        how = again.How(is_forced=is_forced, gap_ms=gap_ms, instead=instead)
+        return again.replay(self._db, self._tally, ids, how, self.now)
 
     def prune(self, before: int, limit: int) -> int:
         """Forget old jobs."""

@@ -1,0 +1,48 @@
+"""A job's arguments with some of them changed by name, as people do from outside before it is run again."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_str, visible
+from otpy.jobs.errors import ArgumentsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otpy.jobs.kind import JobSpec, Kind
+    from otpy.jobs.model.job import Job
+
+__all__ = ["edited"]
+
+MANY = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+def edited(kind: Kind[..., Any], job: Job, changes: Mapping[str, object]) -> JobSpec[Any]:
+    """The same work with these arguments; those that its function has learnt to take since may be among them.
+
+    Raises:
+        ArgumentsError: it takes none of that name, wants others too, or one of them cannot be carried.
+    """
+    args, kwargs = job.arguments
+    parameters = kind.signature.parameters
+    known = [name for name, one in parameters.items() if one.kind not in MANY]
+    takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    for name in changes:
+        if name not in known and not takes_any:
+            raise ArgumentsError(f"no argument {visible(name, 80)!r}: {did_you_mean(name[:80], known)}", kind.name)
+    try:
+        bound = kind.signature.bind_partial(*args, **{**kwargs, **_by_name(changes, known, present=False)})
+        bound.arguments.update(_by_name(changes, known, present=True))
+        return kind.new(*bound.args, **bound.kwargs)
+    except ArgumentsError:
+        raise
+    except TypeError as error:
+        raise ArgumentsError(safe_str(error), kind.name) from None
+
+
+def _by_name(changes: Mapping[str, object], known: list[str], *, present: bool) -> dict[str, object]:
+    """Those that have a parameter of their own; or the others, which go where `**words` collects them."""
+    return {name: value for name, value in changes.items() if (name in known) is present}
