@@ -96,7 +96,7 @@ def demo(
     """Count all files of FOLDER, by default of Python's own library, with agents that crash now and then.
 
     Each file is a job in a file of the demo's own: kill this program in the middle, even by SIGKILL, start it again,
-    and it goes on where it was; start two of them, and they share the work. A plain loop counts again, to compare.
+    and it goes on where it was; start two of them, and kill the first. A plain loop counts again, to compare.
     """
     place = folder or sysconfig.get_path("stdlib")
     drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
@@ -149,7 +149,9 @@ def _with_jobs(ctx: click.Context, plan: Plan, place: Place) -> Report:
         with run(tree, name="demo", control_directory=plan.directory) as system:
             click.echo(_heading(plan, system.name, durable.MOMENTS, place.store))
             if place.is_shared:
-                click.echo("another program counts these files, too: they share the work, and each goes on alone\n")
+                click.echo(
+                    "another program counts them already; this one waits, and goes on when that one ends or is killed\n"
+                )
             elif place.is_resumed:
                 click.echo("an earlier run was not finished, and this one goes on with it; --fresh begins anew\n")
             with show.gauge:

@@ -95,7 +95,7 @@ class Watcher(otpy.GenServer):
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
         """All files are one transaction: a run that was killed before it had them all has none.
 
-        Each has a key, for another program may be doing just this: then its list counts, and this one adds nothing.
+        Each has a key, for another program may be doing just this: the list of one counts, and the other adds nothing.
         """
         self.tell(Progress(None, 0, 0))
         numbers = self.numbers()

@@ -100,10 +100,8 @@ def test_a_program_that_was_killed_goes_on_where_it_was(
     assert 0 < all_are_counted(second.stdout) < FILES
 
 
-def test_two_programs_share_the_work_and_one_goes_on_when_the_other_is_killed(
-    otpy: Otpy, folder: Path, tmp_path: Path
-) -> None:
-    """The first leads; it is killed as soon as the second one has begun to count."""
+def test_a_second_program_goes_on_when_the_first_is_killed(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
+    """The first leads; it is killed when it has counted some while the second one looked on."""
     run = tmp_path / "run"
     command = [str(folder), "--store", str(run / "demo.db"), "--seed", "1", "--pause", "0.05"]
     with a_slow_one(*command, "--directory", str(tmp_path / "first")) as first:
@@ -120,7 +118,7 @@ def test_two_programs_share_the_work_and_one_goes_on_when_the_other_is_killed(
             second = otpy("demo", *command)
     killer.join()
     assert second.exit_code == 0, second.output
-    assert "another program counts these files, too" in second.stdout
+    assert "another program counts them already; this one waits" in second.stdout
     assert 0 < all_are_counted(second.stdout) < FILES
     assert list(run.iterdir()) == []
 
