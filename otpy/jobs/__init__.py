@@ -27,13 +27,14 @@ from otpy.jobs.errors import (
     StoreVersionError,
 )
 from otpy.jobs.inside import enqueue_in
-from otpy.jobs.kind import JobSpec, Kind, job
+from otpy.jobs.kind import Kind, job
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Job
 from otpy.jobs.model.look import CrewLook, QueueLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
+from otpy.jobs.spec import JobSpec
 
 __all__ = [
     "ArgumentsError",

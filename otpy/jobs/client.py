@@ -9,21 +9,21 @@ from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.errors import KeyTakenError, NoSuchJobError
-from otpy.jobs.kind import new_job
 from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.spec import new_job
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from otpy.jobs.kind import JobSpec
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook
     from otpy.jobs.model.new import Inserted
+    from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.system import System
 

@@ -19,8 +19,8 @@ from otpy.errors import SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otpy.jobs.kind import JobSpec
     from otpy.jobs.model.schedule import Missed, Overlap, Schedule
+    from otpy.jobs.spec import JobSpec
 
 __all__ = ["Cron", "cron", "due", "following"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.client import Enqueued
 from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
-from otpy.jobs.kind import new_job
+from otpy.jobs.spec import new_job
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.store import store_error, wall_clock
 from otpy.jobs.store.sqlite.tally import Tally
@@ -17,8 +17,8 @@ from otpy.jobs.store.sqlite.versions import KNOWN, version_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otpy.jobs.kind import JobSpec
     from otpy.jobs.model.new import Inserted
+    from otpy.jobs.spec import JobSpec
 
 __all__ = ["enqueue_in"]
 

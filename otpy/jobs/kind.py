@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import pickle
 import sys
-from dataclasses import dataclass, replace
 from functools import update_wrapper
 from importlib import import_module
 from operator import attrgetter
@@ -17,71 +16,22 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
-from otpy.jobs.model.new import NewJob, Unique, Until
+from otpy.jobs.model.new import Unique, Until
 from otpy.jobs.retry import Retry
+from otpy.jobs.spec import JobSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from otpy.resilience.breaker import Breaker
 
-__all__ = ["JobSpec", "Kind", "KindOptions", "job", "new_job"]
+__all__ = ["Kind", "KindOptions", "job"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 TIMEOUT = 30.0
 """Seconds for one attempt unless a kind says otherwise: one that hangs must not keep its agent for ever."""
-
-
-class SpecWords(TypedDict, total=False):
-    """What `JobSpec.opts` takes."""
-
-    delay: float
-    priority: int
-    key: str
-    tenant: str
-    deadline: float
-    queue: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobSpec(Generic[R]):
-    """One job that may be enqueued: its kind and its arguments. A value; `opts` gives another."""
-
-    kind: Kind[..., R]
-    args: bytes
-    """Encoded already: what cannot be carried is refused where it is written."""
-    queue: str
-    delay: float = 0.0
-    """Seconds before which it does not start."""
-    priority: int = 0
-    """Less is sooner."""
-    key: str | None = None
-    """The caller's own: a second enqueue with it gives the first job."""
-    tenant: str = ""
-    """Who shares the queue fairly with others."""
-    deadline: float | None = None
-    """Seconds after which it is dead, however far it is; None means never."""
-    unique: Unique | None = None
-
-    def opts(self, **words: Unpack[SpecWords]) -> JobSpec[R]:
-        """The same job with other options.
-
-        Raises:
-            SpecError: a value that cannot be.
-        """
-        changed = replace(self, **words)
-        for name, least in (("delay", 0.0), ("deadline", 0.0)):
-            value = getattr(changed, name)
-            if not ((is_number(value) and least <= value < 1e10) or (name == "deadline" and value is None)):  # noqa: PLR2004
-                raise SpecError(self.kind.name, f"{name}={safe_repr(value)}: seconds >= {least:g}")
-        if not isinstance(changed.priority, int) or abs(changed.priority) > 1_000_000:  # noqa: PLR2004 - far enough
-            raise SpecError(self.kind.name, f"priority={safe_repr(changed.priority)}: a whole number, less is sooner")
-        for name in ("tenant", "queue"):
-            if not isinstance(getattr(changed, name), str):
-                raise SpecError(self.kind.name, f"{name}={safe_repr(getattr(changed, name))}: a text")
-        return changed
 
 
 class KindOptions(TypedDict, total=False):
@@ -233,23 +183,3 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
     if function is not None:
         return Kind(function)
     return lambda function: Kind(function, **options)
-
-
-def new_job(spec: JobSpec[Any], now: int) -> NewJob:
-    """What is written down of a job that is enqueued now."""
-    kind = spec.kind
-    return NewJob(
-        kind=kind.name,
-        queue=spec.queue,
-        args=spec.args,
-        run_at=now + round(spec.delay * 1_000),
-        priority=spec.priority,
-        tenant=spec.tenant,
-        needs=kind.needs,
-        unique=spec.unique,
-        key=spec.key,
-        max_errors=kind.retry.errors,
-        max_crashes=kind.retry.crashes,
-        timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
-        deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
-    )

@@ -9,9 +9,9 @@ from otpy.core.number import is_number
 from otpy.core.spec import Name
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
-from otpy.jobs.kind import new_job
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.schedule import Schedule
+from otpy.jobs.spec import new_job
 from otpy.jobs.store.sqlite.store import wall_clock
 
 if TYPE_CHECKING:

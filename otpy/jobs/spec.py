@@ -1,0 +1,105 @@
+"""`JobSpec`: one job that may be enqueued, and what is written down of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
+
+from otpy.core.number import is_number
+from otpy.core.text import safe_repr
+from otpy.errors import SpecError
+from otpy.jobs.model.new import NewJob
+
+if TYPE_CHECKING:
+    from otpy.jobs.kind import Kind
+    from otpy.jobs.model.new import Unique
+
+__all__ = ["JobSpec", "new_job"]
+
+R = TypeVar("R")
+
+MOST_SECONDS = 1e10
+"""Some three hundred years: what is later is a mistake, and its milliseconds still fit into the store."""
+MOST_PRIORITY = 1_000_000
+"""Either way; far enough, and each step of ageing goes through one."""
+
+
+class SpecWords(TypedDict, total=False):
+    """What `JobSpec.opts` takes."""
+
+    delay: float
+    priority: int
+    key: str
+    tenant: str
+    deadline: float
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec(Generic[R]):
+    """One job that may be enqueued: its kind and its arguments. A value; `opts` gives another."""
+
+    kind: Kind[..., R]
+    args: bytes
+    """Encoded already: what cannot be carried is refused where it is written."""
+    queue: str
+    delay: float = 0.0
+    """Seconds before which it does not start."""
+    priority: int = 0
+    """Less is sooner."""
+    key: str | None = None
+    """The caller's own: a second enqueue with it gives the first job."""
+    tenant: str = ""
+    """Who shares the queue fairly with others."""
+    deadline: float | None = None
+    """Seconds after which it is dead, however far it is; None means never."""
+    unique: Unique | None = None
+
+    def opts(self, **words: Unpack[SpecWords]) -> JobSpec[R]:
+        """The same job with other options.
+
+        Raises:
+            SpecError: a value that cannot be.
+        """
+        changed = replace(self, **words)
+        problem = changed.problem()
+        if problem is not None:
+            raise SpecError(self.kind.name, problem)
+        return changed
+
+    def problem(self) -> str | None:
+        """Why it cannot be used, and the mend; None when it can."""
+        if not _is_time(self.delay):
+            return f"delay={safe_repr(self.delay)}: seconds >= 0"
+        if self.deadline is not None and not _is_time(self.deadline):
+            return f"deadline={safe_repr(self.deadline)}: seconds >= 0, or None"
+        if not isinstance(self.priority, int) or abs(self.priority) > MOST_PRIORITY:
+            return f"priority={safe_repr(self.priority)}: a whole number, less is sooner"
+        for name in ("tenant", "queue"):
+            if not isinstance(getattr(self, name), str):
+                return f"{name}={safe_repr(getattr(self, name))}: a text"
+        return None
+
+
+def new_job(spec: JobSpec[Any], now: int) -> NewJob:
+    """What is written down of a job that is enqueued now."""
+    kind = spec.kind
+    return NewJob(
+        kind=kind.name,
+        queue=spec.queue,
+        args=spec.args,
+        run_at=now + round(spec.delay * 1_000),
+        priority=spec.priority,
+        tenant=spec.tenant,
+        needs=kind.needs,
+        unique=spec.unique,
+        key=spec.key,
+        max_errors=kind.retry.errors,
+        max_crashes=kind.retry.crashes,
+        timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
+        deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
+    )
+
+
+def _is_time(value: object) -> bool:
+    return is_number(value) and 0 <= value < MOST_SECONDS
