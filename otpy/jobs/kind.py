@@ -9,19 +9,21 @@ from functools import update_wrapper
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_args, overload
 
 from otpy.core.number import is_number
+from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
-from otpy.errors import SpecError
+from otpy.errors import SpecError, UnknownOptionError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.labels import label_problem, written
 from otpy.jobs.model.new import Unique, Until
 from otpy.jobs.retry import Retry
 from otpy.jobs.spec import JobSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterator
 
     from otpy.resilience.breaker import Breaker
 
@@ -42,11 +44,11 @@ class KindOptions(TypedDict, total=False):
     retry: Retry
     timeout: float | None
     stall_timeout: float | None
-    needs: Iterable[str]
+    needs: Collection[str]
     unique: Callable[..., str] | None
     until: Until
     killable: bool
-    breakers: Iterable[Breaker]
+    breakers: Collection[Breaker]
     limit: int | None
     tenant: Callable[..., str] | None
 
@@ -65,15 +67,15 @@ class Kind(Generic[P, R]):
         self.retry = options.get("retry", Retry())
         self.timeout = options.get("timeout", TIMEOUT)
         self.stall_timeout = options.get("stall_timeout")
-        self.needs = ",".join(sorted(set(options.get("needs", ()))))
         self.unique = options.get("unique")
         self.until: Until = options.get("until", "finished")
         self.killable = options.get("killable", False)
-        self.breakers = tuple(options.get("breakers", ()))
         self.limit = options.get("limit")
         self.tenant = options.get("tenant")
         self.is_async = inspect.iscoroutinefunction(function)
         self._check()
+        self.needs = written(options.get("needs", ()))
+        self.breakers = tuple(options.get("breakers", ()))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Just call it, here and now."""
@@ -115,19 +117,39 @@ class Kind(Generic[P, R]):
         return JobSpec(self, data, self.queue, tenant=tenant, unique=unique)
 
     def _check(self) -> None:
+        """Refuse what cannot work, where it is declared. Raises SpecError."""
+        for word in self._options:
+            if word not in KindOptions.__annotations__:
+                raise UnknownOptionError(self.name, word, did_you_mean(word, KindOptions.__annotations__))
+        for problem in self._problems():
+            raise SpecError(self.name, problem)
+
+    def _problems(self) -> Iterator[str]:
+        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
+            yield "it is a generator: nothing of it would run; a function that returns a list, or None"
+        if not isinstance(self.queue, str) or not self.queue:
+            yield f"queue={safe_repr(self.queue)}: a text"
         problem = self.retry.problem() if isinstance(self.retry, Retry) else f"retry={self.retry!r}: a jobs.Retry"
+        problem = problem or label_problem("needs", self._options.get("needs", ()))
+        if problem is not None:
+            yield problem
+        if not isinstance(self._options.get("breakers", ()), set | frozenset | tuple | list):
+            yield f"breakers={safe_repr(self._options['breakers'])}: a tuple of them"
+        for name in ("unique", "tenant"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                yield f"{name}={safe_repr(value)}: a function of its arguments, or None"
+        if self.until not in get_args(Until):
+            yield f"until={safe_repr(self.until)}: {', '.join(get_args(Until))}"
+        yield from self._number_problems()
+
+    def _number_problems(self) -> Iterator[str]:
         for name in ("timeout", "stall_timeout"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value > 0):
-                problem = problem or f"{name}={safe_repr(value)}: seconds > 0, or None"
+                yield f"{name}={safe_repr(value)}: seconds > 0, or None"
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
-            problem = problem or f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
-        if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
-            problem = problem or "it is a generator: nothing of it would run; a function that returns a list, or None"
-        if self.until not in ("started", "finished", "forever"):
-            problem = problem or f"until={safe_repr(self.until)}: started, finished or forever"
-        if problem is not None:
-            raise SpecError(self.name, problem)
+            yield f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -9,6 +9,7 @@ from otpy.core.number import is_number
 from otpy.core.spec import Name
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.spec import new_job
@@ -84,7 +85,8 @@ class Crew:
             return f"crew {self.name!r}: size={safe_repr(self.size)}: a whole number >= 1"
         if type(self.spare) is not int or self.spare < 0:
             return f"crew {self.name!r}: spare={safe_repr(self.spare)}: a whole number >= 0"
-        return None
+        problem = label_problem("labels", self.labels)
+        return None if problem is None else f"crew {self.name!r}: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

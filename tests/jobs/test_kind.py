@@ -1,0 +1,71 @@
+"""What a job declares, and what is refused of it where it is declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import otpy
+from otpy import jobs
+from otpy.jobs.labels import label_problem, subsets, written
+
+
+def send(to: str) -> None:
+    """The work itself does not matter here."""
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"que": "mail"}, "no option 'que': did you mean 'queue'?"),
+        ({"queue": ""}, "queue='': a text"),
+        ({"needs": "gpu"}, "needs='gpu': a set of texts"),
+        ({"needs": {"a,b"}}, "needs: 'a,b': a text without commas"),
+        ({"breakers": "mail"}, "breakers='mail': a tuple of them"),
+        ({"unique": "to"}, "unique='to': a function of its arguments, or None"),
+        ({"until": "ever"}, "until='ever': started, finished, forever"),
+        ({"timeout": 0}, "timeout=0: seconds > 0, or None"),
+        ({"limit": True}, "limit=True: a whole number >= 1, or None"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_where_it_is_declared(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(otpy.errors.SpecError) as refused:
+        jobs.job(name="send", **options)(send)
+
+    assert str(refused.value) == f"send: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"delay": -1.0}, "delay=-1.0: seconds >= 0"),
+        ({"deadline": float("inf")}, "deadline=inf: seconds >= 0, or None"),
+        ({"priority": 10**7}, "priority=10000000: a whole number, less is sooner"),
+        ({"tenant": 7}, "tenant=7: a text"),
+    ],
+)
+def test_an_option_of_one_enqueue_is_refused_where_it_is_written(options: dict[str, Any], problem: str) -> None:
+    kind = jobs.job(name="send")(send)
+
+    with pytest.raises(otpy.errors.SpecError) as refused:
+        kind.new("a@b").opts(**options)
+
+    assert str(refused.value) == f"send: {problem}"
+
+
+def test_a_crew_whose_labels_are_a_text_is_refused() -> None:
+    """It would have had the labels g, p and u."""
+    kind = jobs.job(name="send")(send)
+
+    with pytest.raises(otpy.errors.SpecError, match="crew 'a': labels='gpu': a set of texts"):
+        jobs.engine("jobs.db", [kind], crews=[jobs.Crew(name="a", labels="gpu")])  # type: ignore[arg-type]
+
+
+def test_whatever_an_agent_can_do_is_a_subset_of_its_labels() -> None:
+    assert subsets({"smtp", "gpu"}) == ("", "gpu", "smtp", "gpu,smtp")
+    assert written(["smtp", "gpu", "smtp"]) == "gpu,smtp"
+
+
+def test_a_crew_has_no_more_labels_than_a_claim_can_name() -> None:
+    assert label_problem("labels", {str(number) for number in range(11)}) == "labels: 11 labels, more than 10"
