@@ -119,6 +119,13 @@ class Setup:
     less."""
     grace: float = 5.0
     """Seconds that a cancelled job has to wind up before its agent is killed."""
+    redact: Callable[[str], str] | None = None
+    """Takes secrets out of a text that is written or shown."""
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease as the store counts."""
+        return round(self.lease * 1_000)
 
     @property
     def beat_seconds(self) -> float:
@@ -129,9 +136,6 @@ class Setup:
     def busy_seconds(self) -> float:
         """How long the store waits."""
         return min(5.0, self.lease / 3) if self.busy is None else self.busy
-
-    redact: Callable[[str], str] | None = None
-    """Takes secrets out of a text that is written or shown."""
 
     def actor(self, cls: type[Any], role: str) -> Name[Any]:
         """The name of one of its actors."""

@@ -1,0 +1,117 @@
+"""The round trips to the store: how attempts went goes there, and jobs come in return."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.model.claim import Ask, Rate, Settled
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
+    from otpy.jobs.store.protocol import Transaction
+
+__all__ = ["Exchange", "Outbox"]
+
+Note: TypeAlias = tuple[int, bytes | None, bytes | None]
+"""The token of an attempt, its progress, its checkpoint."""
+
+
+class Exchange:
+    """One round trip: called in the writer's thread, in a transaction; read in the scheduler's when that is over."""
+
+    def __init__(
+        self, outcomes: list[Settled], notes: dict[int, Note], asks: list[Ask], fence: Fence, sent_at: float
+    ) -> None:
+        """Not done yet; leases are trusted from `sent_at`, by the monotonic clock, from before it is handed over."""
+        self.outcomes, self.notes, self.asks, self.fence, self.sent_at = outcomes, notes, asks, fence, sent_at
+        self.jobs: list[Job] | None = []
+        """What was claimed; None when another program leads."""
+        self.rated: dict[str, Rate] = {}
+        """Queues whose rate holds back what is ready."""
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it; what was said before an attempt ended is kept before its end is.
+
+        Whether an outcome was accepted makes no difference: of one that was not the job is somebody else's.
+        """
+        for job, (token, progress, checkpoint) in self.notes.items():
+            tx.note(job, token, progress, checkpoint)
+        tx.settle(self.outcomes)
+        paused = tx.paused() if self.asks else {}
+        asks = [ask for ask in self.asks if ask.queue not in paused]
+        self.jobs = tx.claim(asks, self.fence) if asks else []
+        self.rated = {ask.queue: ask.rate for ask in asks if ask.rate is not None and tx.has_ready(ask.queue)}
+
+
+class Outbox:
+    """What is to be written. One exchange is on its way at a time, so that what happens meanwhile shares the next one.
+
+    What a failed one has not brought goes first with the next.
+    """
+
+    def __init__(self, fence: Fence) -> None:
+        """Empty; this leader's."""
+        self._fence = fence
+        self._outcomes: list[Settled] = []
+        self._notes: dict[int, Note] = {}
+        self._sent: Exchange | None = None
+
+    @property
+    def is_out(self) -> bool:
+        """Whether an exchange is on its way."""
+        return self._sent is not None
+
+    def settle(self, outcome: Settled) -> None:
+        """Write down how an attempt went."""
+        self._outcomes.append(outcome)
+
+    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> None:
+        """Write down how far one is; a later word replaces an earlier one of its kind."""
+        note = (token, progress, checkpoint)
+        self._notes[id] = _later(self._notes.get(id, note), note)
+
+    def send(self, asks: list[Ask], now: float) -> Exchange | None:
+        """The next exchange, with these wishes; None when there is nothing to say. None may be out."""
+        if not asks and not self._outcomes and not self._notes:
+            return None
+        self._sent = Exchange(self._outcomes, self._notes, asks, self._fence, now)
+        self._outcomes, self._notes = [], {}
+        return self._sent
+
+    def kept(self) -> None:
+        """The one that was out is kept."""
+        self._sent = None
+
+    def failed(self) -> None:
+        """The store failed, and nothing of the one that was out is kept."""
+        sent, self._sent = self._sent, None
+        if sent is not None:
+            self._outcomes = sent.outcomes + self._outcomes
+            for job, note in sent.notes.items():
+                self._notes[job] = _later(note, self._notes.get(job, note))
+
+    def last(self, give_back: Callable[[Job], Settled]) -> Callable[[Transaction], None] | None:
+        """All that is left to write when there will be no further exchange; None when that is nothing.
+
+        What the one that is out brings is given back; if that fails, its outcomes are written here. The writer does
+        them in their order, so what it has brought is known when this is done.
+        """
+        sent, outcomes, notes = self._sent, self._outcomes, self._notes
+        if sent is None and not outcomes and not notes:
+            return None
+
+        def end(tx: Transaction) -> None:
+            first = [] if sent is None else sent.outcomes + [give_back(job) for job in sent.jobs or ()]
+            Exchange(first + outcomes, notes, [], self._fence, 0.0)(tx)
+
+        return end
+
+
+def _later(note: Note, after: Note) -> Note:
+    """What was said first and what was said after it, as one: of each kind the last word, of the same attempt."""
+    token, progress, checkpoint = after
+    if note[0] != token:
+        return after
+    return token, note[1] if progress is None else progress, note[2] if checkpoint is None else checkpoint

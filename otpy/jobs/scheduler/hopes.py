@@ -1,0 +1,51 @@
+"""In which queues something may be ready: so that the store is asked only where there may be an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from otpy.jobs.setup import Crew
+
+__all__ = ["Hopes"]
+
+
+class Hopes:
+    """Each queue that was ever spoken of, and the crews for which there was nothing in it when they last asked.
+
+    What is said of a queue while a question is on its way is not undone by the answer: that may be older.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is known of any queue."""
+        self._without: dict[str, set[str]] = {}
+        self._news: set[str] = set()
+
+    def add(self, queues: Iterable[str]) -> None:
+        """There may be work in these, for any crew."""
+        for queue in queues:
+            self._without.setdefault(queue, set()).clear()
+            self._news.add(queue)
+
+    def renew(self) -> None:
+        """There may be work in all of them."""
+        self.add(list(self._without))
+
+    def ask(self) -> None:
+        """A question goes on its way."""
+        self._news.clear()
+
+    def found_less(self, queue: str, crew: str) -> None:
+        """It gave this crew less than was asked, so it has no more for it, unless something was said of it since."""
+        if queue not in self._news:
+            self._without[queue].add(crew)
+
+    def queues(self, crew: Crew) -> list[str]:
+        """Where there may be work for a crew."""
+        return [
+            queue
+            for queue, without in self._without.items()
+            if crew.name not in without and (crew.queues is None or queue in crew.queues)
+        ]

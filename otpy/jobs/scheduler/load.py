@@ -1,0 +1,74 @@
+"""How many jobs run of each queue, kind and tenant, and so how many more may. No actor, no clock, no store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from otpy.jobs.model.claim import Ask
+    from otpy.jobs.model.job import Job
+    from otpy.jobs.setup import Queue
+
+__all__ = ["Load"]
+
+
+class Load:
+    """What runs here, at hand or with an agent, and what ran elsewhere when this program began to lead."""
+
+    def __init__(self, queues: Mapping[str, Queue], kind_limits: Mapping[str, int]) -> None:
+        """Nothing runs. These have limits."""
+        self._queues = queues
+        self._kind_limits = kind_limits
+        self.rooms: Mapping[str, int] = {}
+        """How many of a kind may run just now, beside its limit; a kind that is not here may."""
+        self._running: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._tenants: dict[str, Counter[str]] = {}
+
+    def add(self, job: Job) -> None:
+        """One more runs."""
+        self._count(job, 1)
+
+    def remove(self, job: Job) -> None:
+        """One runs no longer."""
+        self._count(job, -1)
+
+    def is_limited(self, queue: str) -> bool:
+        """Whether one that ends makes room in its queue."""
+        return queue in self._queues
+
+    def is_kind_limited(self, kind: str) -> bool:
+        """Whether one that ends makes room for its kind, in whichever queue."""
+        return kind in self._kind_limits or kind in self.rooms
+
+    def room(self, queue: str, wanted: int, asks: Iterable[Ask]) -> int:
+        """How many of so many may be wished for, beside these wishes."""
+        own = self._queues.get(queue)
+        if own is None:
+            return wanted
+        asked = [len(ask.owners) for ask in asks if ask.queue == queue]
+        if own.tenant_limit is not None and asked:
+            return 0  # two wishes at once would not know of each other's tenants
+        return wanted if own.limit is None else max(0, min(wanted, own.limit - self._running[queue] - sum(asked)))
+
+    def kind_rooms(self, kinds: Iterable[str]) -> dict[str, int]:
+        """How many more may run of those of these kinds that have a limit."""
+        rooms = {}
+        for kind in kinds:
+            limits = [limits[kind] for limits in (self._kind_limits, self.rooms) if kind in limits]
+            if limits:
+                rooms[kind] = min(limits) - self._kinds[kind]
+        return rooms
+
+    def tenants(self, queue: str) -> dict[str, int]:
+        """How many jobs of each tenant run."""
+        return dict(self._tenants.get(queue, {}))
+
+    def _count(self, job: Job, change: int) -> None:
+        self._running[job.queue] += change
+        self._kinds[job.kind] += change
+        if job.tenant:
+            self._tenants.setdefault(job.queue, Counter())[job.tenant] += change

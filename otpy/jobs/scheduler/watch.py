@@ -1,0 +1,69 @@
+"""The times of one attempt: when it is late, silent for too long, or has had its grace. No clock of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, TypeAlias
+
+__all__ = ["Overdue", "Watch"]
+
+NEVER = inf
+
+EARLY = 1e-6
+"""Seconds that a timer may be early, as sums of floats go."""
+
+Overdue: TypeAlias = Literal["cancelled", "timeout", "stalled"]
+"""Why an attempt has to be broken off."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """One for each agent, for one job after the other: so a job costs none of its own. Seconds, all of one clock."""
+
+    due_at: float = NEVER
+    """When its time is over."""
+    stall: float = NEVER
+    """Seconds that it may be silent."""
+    heard_at: float = 0.0
+    """When it began, or last made progress."""
+    kill_at: float = NEVER
+    """When it is killed, for it was cancelled."""
+    looks_at: float = NEVER
+    """When somebody looks at these: one timer serves an agent for all its jobs."""
+
+    def begin(self, now: float, time: float | None, stall: float | None) -> None:
+        """A job begins; it has so much time, and may be silent for so long, without end if None."""
+        self.due_at = NEVER if time is None else now + time
+        self.stall = NEVER if stall is None else stall
+        self.heard_at, self.kill_at = now, NEVER
+
+    def warn(self, now: float, grace: float) -> None:
+        """It was told that it is cancelled, and has so much time to wind up."""
+        self.kill_at = now + grace
+
+    @property
+    def is_warned(self) -> bool:
+        """Whether it was told."""
+        return self.kill_at != NEVER
+
+    def overdue(self, now: float) -> Overdue | None:
+        """What it has overstepped; a cancellation goes first, for it says what the job ends as."""
+        now += EARLY
+        if now >= self.kill_at:
+            return "cancelled"
+        if now >= self.due_at:
+            return "timeout"
+        return "stalled" if now >= self.heard_at + self.stall else None
+
+    def look_in(self, now: float) -> float | None:
+        """Seconds until somebody has to look; None when somebody will by then. One that comes earlier asks again."""
+        at = min(self.due_at, self.heard_at + self.stall, self.kill_at)
+        if at >= self.looks_at:
+            return None
+        self.looks_at = at
+        return max(at - now, 0.0)
+
+    def looked(self) -> None:
+        """The look is over."""
+        self.looks_at = NEVER
