@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["MOST_SECONDS", "Cancel", "Dead", "Snooze"]
 
 MOST_SECONDS = 1e9
-"""Some thirty years: no pause is longer."""
+"""Some thirty years: no pause is longer, and no delay."""
 
 
 @dataclass(frozen=True, slots=True)

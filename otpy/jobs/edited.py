@@ -12,8 +12,9 @@ from otpy.jobs.errors import ArgumentsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otpy.jobs.kind import JobSpec, Kind
+    from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Job
+    from otpy.jobs.spec import JobSpec
 
 __all__ = ["edited"]
 

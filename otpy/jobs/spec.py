@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.model.new import NewJob
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ __all__ = ["JobSpec", "new_job"]
 
 R = TypeVar("R")
 
-MOST_SECONDS = 1e10
-"""Some three hundred years: what is later is a mistake, and its milliseconds still fit into the store."""
 MOST_PRIORITY = 1_000_000
 """Either way; far enough, and each step of ageing goes through one."""
 
