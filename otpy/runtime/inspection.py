@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from otpy.core.record import MailboxRecord, StateRecord
-from otpy.errors import ActorBusyError, CallExitError, ChildStateError, NoSuchActorError
+from otpy.errors import ActorBusyError, ChildStateError, NoSuchActorError
 from otpy.runtime.beyond import LOOK_TIME, look_at, look_beyond, stands_for
 from otpy.runtime.crew import crew_of
 from otpy.runtime.death import kill
@@ -142,8 +141,12 @@ class Inspection:
         if inner is None:
             kill(self._living(path))
         else:
-            with suppress(CallExitError):  # its whole process has gone with it, and could not say so any more
+            try:
                 inner.carry_out("kill", path, LOOK_TIME)
+            except NoSuchActorError:
+                if stands_for(self._system, path, below=True) is inner:
+                    raise
+                # its whole process has gone with it, and could not say so any more
 
     def suspend(self, path: str, *, timeout: float = 5.0, seconds: float | None = None) -> None:
         """Have an actor handle no messages until it is resumed; they wait in its mailbox. OTP: sys:suspend/1.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from otpy.errors import NoSuchActorError
 from otpy.runtime.caller import request_future
 
 from .actors import Parent, Worker
@@ -67,12 +68,20 @@ class FarPlayer(Player):
             self.ask(self.parent, Parent.ping)
         workers = [ref for ref in list(self.book.labels) if ref.is_alive() and not ref.actor_class.is_supervisor]
         pings = [self.ping(ref) for ref in workers if ref not in self.suspended]
-        have_ended = [ping.wait() for ping in pings]
+        have_ended = [ping.wait() for ping in pings] + [self.has_ended(ref) for ref in workers if ref in self.suspended]
         for ref in self.book.supervisors():
             if not ref.is_suspended():
                 self.ask(ref, ref.actor_class.count_children)
         self.scribe.call(Scribe.knows, "")
         return any(have_ended) or self.book.events != before or self.parent.is_alive() != has_parent
+
+    def has_ended(self, ref: otpy.Ref[Any]) -> bool:
+        """Whether one that is suspended, and so answers no call, has taken a signal that was on its way."""
+        try:
+            self.system.suspend(ref.path)  # twice is once
+        except NoSuchActorError:
+            return True
+        return False
 
     def ping(self, ref: otpy.Ref[Any]) -> Ping:
         ping = self.pings[ref] = Ping()

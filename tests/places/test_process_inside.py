@@ -207,6 +207,24 @@ def test_one_that_crashes_as_soon_as_it_goes_on_has_been_resumed(farm: otpy.Syst
     assert isinstance(monitor.wait().reason, otpy.Crashed)
 
 
+@pytest.mark.parametrize("verb", ["suspend", "resume", "state", "mailbox"])
+def test_who_looks_at_one_that_ends_meanwhile_finds_nobody(
+    farm: otpy.System, far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Found by the oracle, as an error of a call that nobody has made."""
+    os.kill(far.call(Far.where)[0], signal.SIGSTOP)
+    wait = view.Look.wait
+
+    def ended(look: view.Look, seconds: float | None) -> object:
+        far.kill()
+        far.monitor().wait()
+        return wait(look, seconds)
+
+    monkeypatch.setattr(view.Look, "wait", ended)
+    with pytest.raises(NoSuchActorError):
+        getattr(farm, verb)(far.path)
+
+
 def test_a_suspended_one_still_stops(farm: otpy.System, far: otpy.Ref[Far]) -> None:
     farm.suspend(far.path)
     far.stop(timeout=5)

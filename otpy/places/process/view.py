@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
-from otpy.errors import ActorBusyError, BlockingError, CallExitError, ChildStateError, OtpyError
+from otpy.errors import ActorBusyError, BlockingError, ChildStateError, OtpyError
 from otpy.places.process.limits import limit_texts, usage
 from otpy.places.process.plain import read
 from otpy.places.process.say import Say
@@ -124,7 +124,7 @@ class View:
 
     def _ask(self, what: str, *args: object) -> Look:
         line = self._child.line
-        look = Look(self._ref)
+        look = Look(self._ref, str(args[0]))
         number = look.number = line.expect(look)
         look.line = line
         line.say(Say.LOOK, number, what, list(args))
@@ -164,10 +164,12 @@ class Look:
 
     deferred = True
 
-    def __init__(self, target: Ref[Any]) -> None:
-        """Asked of the child behind this port."""
+    def __init__(self, target: Ref[Any], path: str) -> None:
+        """Asked of the child behind this port, about the actor at a path."""
         self.claim = [True]
         self.target = target
+        self._path = path
+        self._is_gone = False
         self.message = ("look",)
         self.number = -1
         self.line: Line | None = None
@@ -179,6 +181,7 @@ class Look:
         """The answer, or `LATE`; blocks the thread that asks, for no longer than so many real seconds.
 
         Raises:
+            NoSuchActorError: the child has ended before it answered.
             OtpyError: what was answered in its place.
         """
         if here_is_loop():
@@ -187,6 +190,8 @@ class Look:
         self.claim.clear()
         if self.line is not None:  # who looked and went away is no message that the child leaves behind
             self.line.waiting.pop(self.number, None)
+        if self._is_gone:
+            raise self.target.system.missing(self._path)
         if self._error is not None:
             raise self._error
         return self._value
@@ -201,9 +206,10 @@ class Look:
         self._error = error
         self._done.set()
 
-    def fail(self, reason: Reason) -> None:
+    def fail(self, _: Reason) -> None:
         """The child has ended."""
-        self.break_off(CallExitError(self.target.path, "look", reason))
+        self._is_gone = True
+        self._done.set()
 
 
 def here_is_loop() -> bool:
