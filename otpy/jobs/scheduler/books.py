@@ -11,7 +11,7 @@ from otpy.jobs.scheduler.load import Load
 from otpy.jobs.scheduler.team import Team, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from otpy.jobs.agents.ear import Ear
     from otpy.jobs.model.job import Job
@@ -175,9 +175,11 @@ class Books(Generic[R]):
                     asks.append(self._ask(queue, given, team, lease_ms, reserved))
         return asks
 
-    def asked(self, asks: Iterable[Ask], jobs: Iterable[Job]) -> None:
+    def asked(self, asks: Iterable[Ask], jobs: Sequence[Job]) -> None:
         """What came of these wishes."""
         given = Counter((job.queue, job.owner) for job in jobs)
+        for queue in dict.fromkeys(job.queue for job in jobs):
+            self._hopes.had_turn(queue)
         for ask in asks:
             team = self._by_owner.get(ask.owners[0])
             if team is not None and sum(given[ask.queue, owner] for owner in set(ask.owners)) < len(ask.owners):

@@ -24,6 +24,8 @@ __all__ = ["Gates"]
 
 DOUBLED = 3.0
 """Seconds in which twice as many may run, after a breaker has closed: what has just come back must not be flooded."""
+HELD = 1.0
+"""Seconds that a job waits where a breaker cannot say how long: somebody holds it open, or others are its probes."""
 RAMP = 30.0
 """Seconds after which there is no limit any more."""
 
@@ -62,7 +64,7 @@ class Gates:
             except BreakerOpenError as error:
                 for permit in got:
                     permit.release()
-                return 1.0 if error.retry_after is None else error.retry_after
+                return error.retry_after or HELD
         if got:
             self._permits[job.id, job.token] = got
         return None

@@ -25,7 +25,7 @@ class Hopes:
 
     def add(self, queues: Iterable[str]) -> None:
         """There may be work in these, for any crew."""
-        for queue in queues:
+        for queue in sorted(queues):  # a set of texts has another order in each program
             self._without.setdefault(queue, set()).clear()
             self._news.add(queue)
 
@@ -42,8 +42,12 @@ class Hopes:
         if queue not in self._news:
             self._without[queue].add(crew)
 
+    def had_turn(self, queue: str) -> None:
+        """It gave jobs: the others are asked before it, so that one with very many does not keep all agents."""
+        self._without[queue] = self._without.pop(queue)
+
     def queues(self, crew: Crew) -> list[str]:
-        """Where there may be work for a crew."""
+        """Where there may be work for a crew; the one that has waited longest for its turn first."""
         return [
             queue
             for queue, without in self._without.items()

@@ -153,9 +153,10 @@ class Scheduler(Desk):
         jobs = exchange.jobs or []
         self.books.asked(exchange.asks, jobs)
         self.attempts.give_back(self.books.take(jobs))
-        for queue in exchange.rated.keys() - self.rated:
-            self.rated.add(queue)
-            self.send_after(exchange.rated[queue].period_ms / 1_000, ("rate", queue))
+        for queue, rate in exchange.rated.items():
+            if queue not in self.rated:
+                self.rated.add(queue)
+                self.send_after(rate.period_ms / 1_000, ("rate", queue))
         self._go_on()
 
     def handle_info(self, message: Any) -> None:
@@ -207,9 +208,9 @@ class Scheduler(Desk):
             self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
 
     def _settle(self, job: Job, settled: Settled) -> None:
-        """An attempt is over, and is written down with the next exchange."""
+        """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
         self.outbox.settle(settled)
-        if settled.state == "ready" and settled.attempt is not None:
+        if settled.state == "ready":
             self.books.hope([job.queue])
 
     def _gone(self, agent: Any, reason: Reason) -> None:
