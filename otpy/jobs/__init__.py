@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otpy.jobs.agents.context import Running, current
-from otpy.jobs.client import Client, Enqueued, of
+from otpy.jobs.client import Client, of
 from otpy.jobs.cron import Cron, cron
 from otpy.jobs.decisions import Cancel, Dead, Snooze
 from otpy.jobs.engine import engine
@@ -26,6 +26,7 @@ from otpy.jobs.errors import (
     StoreFullError,
     StoreVersionError,
 )
+from otpy.jobs.insertion import Enqueued
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import Kind, job
 from otpy.jobs.model.claim import Rate

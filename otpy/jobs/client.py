@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
-from otpy.jobs.errors import KeyTakenError, NoSuchJobError
+from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.insertion import Insertion
 from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.new import Replayed
@@ -18,26 +18,16 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from otpy.jobs.insertion import Enqueued
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook
-    from otpy.jobs.model.new import Inserted
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.system import System
 
-__all__ = ["Client", "Enqueued", "of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Enqueued:
-    """What an enqueue gave."""
-
-    id: int
-    """The job's number, for `get`, `cancel` and people."""
-    is_new: bool = True
-    """Whether it was enqueued now; False when a job with the same key was there, and this is its number."""
+__all__ = ["Client", "of"]
 
 
 class Client(Looking):
@@ -60,8 +50,7 @@ class Client(Looking):
 
     def enqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
-        wanted = list(specs)
-        return self._run(lambda tx: _insert(tx, wanted))
+        return self._run(Insertion(list(specs)))
 
     async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
         """As `enqueue`, awaited: the event loop goes on meanwhile."""
@@ -69,9 +58,8 @@ class Client(Looking):
 
     async def aenqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """As `enqueue_all`, awaited."""
-        wanted = list(specs)
         self._check()
-        made: list[Enqueued] = await self._writer.acall(Writer.run, lambda tx: _insert(tx, wanted))
+        made: list[Enqueued] = await self._writer.acall(Writer.run, Insertion(list(specs)))
         return made
 
     # Mending.
@@ -240,21 +228,6 @@ def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEO
         seconds: how long the store's answer is waited for; None waits for ever.
     """
     return Client(system, name, seconds)
-
-
-def _insert(tx: Transaction, specs: Sequence[JobSpec[Any]]) -> list[Enqueued]:
-    """All, or none: what is raised here rolls back, and the writer does the requests of others without this one."""
-    made = tx.insert([new_job(spec, tx.now) for spec in specs])
-    for spec, one in zip(specs, made, strict=True):
-        if one.how in ("differs", "refused"):
-            raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
-    return [Enqueued(one.id, is_new=one.how == "new") for one in made]
-
-
-def _key(spec: JobSpec[Any], one: Inserted) -> str:
-    if one.how == "refused" and spec.unique is not None:
-        return spec.unique.key
-    return spec.key or ""
 
 
 def _all(tx: Transaction, ids: Iterable[int]) -> list[Job]:

@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.client import Enqueued
 from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
+from otpy.jobs.insertion import Enqueued
 from otpy.jobs.spec import new_job
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.store import store_error, wall_clock

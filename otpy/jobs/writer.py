@@ -10,6 +10,7 @@ from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import NoReply
 from otpy.jobs.errors import StoreError
+from otpy.jobs.insertion import do_all
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Writer(GenServer):
     def _commit(self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]]) -> None:
         try:
             with self.store.transaction() as transaction:
-                results = [step(transaction) for _, step in waiting]
+                results = do_all(transaction, [step for _, step in waiting])
                 news = transaction.news
         except StoreError as error:
             self._fail(error)

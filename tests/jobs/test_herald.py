@@ -94,6 +94,35 @@ def test_of_a_queue_that_is_resumed_it_is_its_name(store: SqliteStore) -> None:
         assert tx.news == News({"q"}, None)
 
 
+def test_of_a_time_it_is_told_once_unless_an_earlier_one_comes(store: SqliteStore) -> None:
+    told = []
+    for at in (5_000, 6_000, 4_000, 4_000):
+        with store.transaction() as tx:
+            tx.insert([new(run_at=at)])
+            told.append(tx.news.due)
+    assert told == [5_000, None, 4_000, None]
+
+
+def test_who_looks_when_the_next_one_is_due_knows_of_no_other(store: SqliteStore) -> None:
+    with store.transaction() as tx:
+        job = tx.insert([new(run_at=3_000)])[0].id
+    with store.transaction() as tx:
+        tx.cancel([job], "not wanted")
+        assert tx.due() is None
+    with store.transaction() as tx:
+        tx.insert([new(run_at=4_000)])
+        assert tx.news.due == 4_000
+
+
+def test_a_time_that_was_not_kept_hides_no_later_one(store: SqliteStore) -> None:
+    with pytest.raises(ZeroDivisionError), store.transaction() as tx:
+        tx.insert([new(run_at=3_000)])
+        raise ZeroDivisionError
+    with store.transaction() as tx:
+        tx.insert([new(run_at=4_000)])
+        assert tx.news.due == 4_000
+
+
 class Hears(otpy.GenServer):
     def init(self, probe: Probe) -> None:
         self.probe = probe

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.jobs.errors import StoreError, StoreFullError
+from otpy.jobs.errors import KeyTakenError, StoreError, StoreFullError
+from otpy.jobs.insertion import Insertion
+from otpy.jobs.kind import job
+from otpy.jobs.model.look import Look
 from otpy.jobs.model.new import NewJob
 from otpy.jobs.model.news import News
 from otpy.jobs.store.sqlite import SqliteStore
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from otpy.jobs.store.protocol import Transaction
+
+
+@job
+def noted(number: int) -> int:
+    return number
 
 
 class Slow:
@@ -114,6 +122,34 @@ def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch:
     assert sum(naps) <= 0.002
 
 
+def test_what_several_enqueue_is_one_insertion_and_a_key_that_is_taken_harms_no_other(
+    system: otpy.System, tmp_path: Path
+) -> None:
+    writer = system.start(Writer, lambda: SqliteStore(tmp_path / "jobs.db"))
+    writer.call(Writer.run, Insertion([noted.new(1).opts(key="a")]))
+    held = Gate()
+    block = threading.Thread(target=lambda: writer.call(Writer.run, lambda _: held.wait()))
+    block.start()
+    held.reached()
+    specs = [noted.new(1), noted.new(2)]
+    (two,), (taken,), (same,), (number,) = (
+        asked(writer, step, 1)
+        for step in (
+            Insertion(specs),
+            Insertion([noted.new(3), noted.new(2).opts(key="a")]),
+            Insertion([noted.new(1).opts(key="a")]),
+            lambda tx: len(tx.find(Look())),
+        )
+    )
+    held.open()
+    block.join()
+    assert [one.is_new for one in two.get(timeout=5)] == [True, True]
+    with pytest.raises(KeyTakenError):
+        taken.get(timeout=5)
+    assert [one.is_new for one in same.get(timeout=5)] == [False]
+    assert number.get(timeout=5) == 3
+
+
 def test_one_word_is_said_of_a_commit_after_it_and_after_its_replies(system: otpy.System, slow: Slow) -> None:
     said: list[tuple[News, list[int]]] = []
     news = slow.news = News({"mail"}, 7)
@@ -193,13 +229,13 @@ class Ending(Writer):
 
 
 def test_what_was_taken_is_done_before_it_stops(system: otpy.System, tmp_path: Path) -> None:
-    job = NewJob(kind="k", queue="q", args=b"", run_at=0)
+    new = NewJob(kind="k", queue="q", args=b"", run_at=0)
     writer = system.start(Ending, lambda: SqliteStore(tmp_path / "jobs.db"))
     held = Gate()
     block = threading.Thread(target=lambda: writer.call(Writer.run, lambda _: held.wait()))
     block.start()
     held.reached()
-    made = asked(writer, lambda tx: tx.insert([job])[0].how, 3)
+    made = asked(writer, lambda tx: tx.insert([new])[0].how, 3)
     writer.cast(Ending.end)  # before the commit that the first of them asks for
     held.open()
     block.join()

@@ -98,7 +98,10 @@ class Transaction(Protocol):
         """
 
     def due(self) -> int | None:
-        """When the next time comes of a job that waits for it, or whose deadline is then over."""
+        """When the next time comes of a job that waits for it, or whose deadline is then over.
+
+        The one janitor asks; from then on `news` tells of earlier times alone.
+        """
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel those that wait; returns those that run, whose agents must be told, after marking them."""

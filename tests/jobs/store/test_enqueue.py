@@ -25,6 +25,29 @@ def test_a_job_is_there_as_it_was_enqueued(store: Store, clock: Clock) -> None:
     assert (job.state, job.attempt, job.token, job.created_at) == ("ready", 0, 0, clock.now)
 
 
+def test_many_at_once_are_as_one_by_one(store: Store, clock: Clock) -> None:
+    many = [
+        new(f"k{number}", queue=f"q{number % 3}", args=bytes([number]), run_at=clock.now + number % 2, priority=number)
+        for number in range(75)
+    ]
+    many[40] = new("keyed", key="x")
+    many[50] = many[50]._replace(
+        tenant="t", needs="gpu", max_errors=7, max_crashes=8, timeout_ms=9, deadline_at=10, meta=b"m"
+    )
+    many[60] = new("keyed", key="x")
+    made = insert(store, *many)
+    by_itself = [insert(store, each)[0] for each in many]
+    assert [one.how for one in made] == ["kept" if number == 60 else "new" for number in range(75)]
+    assert made[60].id == made[40].id
+    assert len({one.id for one in made + by_itself}) == 75 - 1 + 75 - 2
+    for first, second in zip(made, by_itself, strict=True):
+        assert get(store, first.id)._replace(id=0) == get(store, second.id)._replace(id=0)
+    with store.transaction() as tx:
+        looks = tx.queues()
+    assert sum(look.numbers.get("ready", 0) for look in looks) == 73
+    assert sum(look.numbers.get("scheduled", 0) for look in looks) == 74
+
+
 def test_a_job_whose_time_has_not_come_is_scheduled(store: Store, clock: Clock) -> None:
     insert(store, new(run_at=clock.now + 1), new(run_at=clock.now))
     assert numbers(store) == {"scheduled": 1, "ready": 1}

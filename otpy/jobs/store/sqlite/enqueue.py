@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from otpy.jobs.model.new import Inserted
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
     from otpy.jobs.model.job import State
     from otpy.jobs.model.new import NewJob, Unique
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["insert"]
+__all__ = ["insert", "insert_all"]
 
 Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
 """What statements are given to: a cursor of the caller's own, in `enqueue_in`."""
@@ -31,6 +33,49 @@ TAKEN = {
     "forever": "unique_until = 'forever'",
 }
 """By whom a unique key is taken, as the indexes say it."""
+
+
+ROW = f"({', '.join('?' * 14)})"
+PLAIN_INTO = (
+    "insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, max_errors, max_crashes,"
+    " timeout_ms, deadline_at, created_at, meta) values "
+)
+PLAIN = {number: PLAIN_INTO + ", ".join([ROW] * number) for number in (32, 16, 8, 4, 2)}
+"""Statements for so many rows at once that nothing can stand in the way of: two thirds of the price of one by one."""
+
+
+def insert_all(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
+    """Enqueue in this order, those without a key many at a time."""
+    if len(news) == 1:
+        return [insert(db, tally, news[0], now)]
+    made: list[Inserted] = []
+    for is_plain, run in groupby(news, _is_plain):
+        if is_plain:
+            made += _insert_plain(db, tally, list(run), now)
+        else:
+            made += [insert(db, tally, one, now) for one in run]
+    return made
+
+
+def _is_plain(new: NewJob) -> bool:
+    return new.key is None and new.unique is None and new.schedule is None and new.replay_of is None
+
+
+def _insert_plain(db: Base, tally: Tally, news: list[NewJob], now: int) -> list[Inserted]:
+    made: list[Inserted] = []
+    for number, text in PLAIN.items():
+        while len(news) - len(made) >= number:
+            values: list[Any] = []
+            for new in news[len(made) : len(made) + number]:
+                state: State = "ready" if new.run_at <= now else "scheduled"
+                # By position, for by name it would take as long as SQLite takes for the row: all but `unique`, `key`.
+                values += (*new[:2], state, *new[2:7], *new[9:13], now, new.meta)
+                tally.add(new.queue, state)
+                _note_times(tally, new, state)
+            last = db.execute(text, values).lastrowid
+            assert last is not None  # noqa: S101 - it has just inserted some
+            made += [Inserted(one) for one in range(last - number + 1, last + 1)]  # ids grow one by one
+    return made + [insert(db, tally, one, now) for one in news[len(made) :]]
 
 
 def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from otpy.jobs.errors import ArgumentsError, StoreBrokenError, StoreBusyError, StoreError, StoreFullError
 from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.files import FileLock, make_file, refuse_network
+from otpy.jobs.store.sqlite.tally import Known
 from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
 from otpy.jobs.store.sqlite.versions import check, migrate
 
@@ -96,7 +97,7 @@ class SqliteStore:
         """
         self.path = str(path)
         self._profile, self._patience, self._now, self._redact = profile, patience, now, redact
-        self._claims: dict[int, str] = {}
+        self._known = Known()
         self._pid = os.getpid()
         self._is_doubtful = self._is_mending = False
         with self._failures():
@@ -116,10 +117,11 @@ class SqliteStore:
             self._mend()
             self._db.execute("begin immediate")
             try:
-                transaction = SqliteTransaction(self._db, self._now(), self._claims, self._redact)
+                transaction = SqliteTransaction(self._db, self._now(), self._known, self._redact)
                 yield transaction
                 transaction.finish()
                 self._db.execute("commit")
+                transaction.committed()
             except BaseException:
                 if self._db.in_transaction:
                     with suppress(sqlite3.Error):  # some failures end it by themselves

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,29 +12,37 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import Job, State
 
-__all__ = ["Tally"]
+__all__ = ["Known", "Tally"]
 
 
 MOST = 10_000
 """Claims whose queue is remembered."""
 
 
+@dataclass(slots=True)
+class Known:
+    """What holds over transactions."""
+
+    claims: dict[int, str] = field(default_factory=dict)
+    """The queues of jobs that were claimed here. A job never changes its queue, so they hold whether that was kept or
+    not, and save a look at each row that is settled."""
+    horizon: int | None = None
+    """The first time at which something has to be done, as who does it was told; None: who knows."""
+
+
 class Tally:
     """The changes of one transaction."""
 
-    def __init__(self, claims: dict[int, str] | None = None) -> None:
-        """None yet.
-
-        Args:
-            claims: the queues of jobs that were claimed here. A job never changes its queue, so they hold over
-                transactions, whether those were kept or not, and save a look at each row that is settled.
-        """
+    def __init__(self, known: Known | None = None) -> None:
+        """None yet; `known` is what earlier transactions on this connection have found."""
         self._changes: Counter[tuple[str, str]] = Counter()
-        self._claims = {} if claims is None else claims
+        self._known = Known() if known is None else known
+        self._claims = self._known.claims
+        self._horizon = self._known.horizon
         self.ready: set[str] = set()
         """Queues in which a job has become ready."""
         self.due: int | None = None
-        """The first time that was written down at which something has to be done."""
+        """The first time that was written down at which something has to be done, if it is before all known ones."""
 
     def claimed(self, jobs: Iterable[Job]) -> None:
         """Remember where these belong."""
@@ -64,8 +73,16 @@ class Tally:
 
     def comes(self, at: int | None) -> None:
         """Something has to be done then; None: nothing more."""
-        if at is not None and (self.due is None or at < self.due):
-            self.due = at
+        if at is not None and (self._horizon is None or at < self._horizon):
+            self._horizon = self.due = at
+
+    def looked(self, due: int | None) -> None:
+        """Who does these things has just been told when the next ones come."""
+        self._horizon = due
+
+    def committed(self) -> None:
+        """All of this is kept."""
+        self._known.horizon = self._horizon
 
     def drop(self, gone: Iterable[tuple[str, str]]) -> None:
         """These are no longer there: queue and state of each."""

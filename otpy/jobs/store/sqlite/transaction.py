@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.look import Look, QueueLook
     from otpy.jobs.model.new import Inserted, NewJob, Replayed
     from otpy.jobs.model.schedule import Schedule
+    from otpy.jobs.store.sqlite.tally import Known
 
 __all__ = ["MISTAKES", "SqliteTransaction"]
 
@@ -33,13 +34,11 @@ MISTAKES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError,
 class SqliteTransaction:
     """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
 
-    def __init__(
-        self, db: sqlite3.Connection, now: int, claims: dict[int, str], redact: Callable[[str], str] | None
-    ) -> None:
+    def __init__(self, db: sqlite3.Connection, now: int, known: Known, redact: Callable[[str], str] | None) -> None:
         """Begun already."""
         self._db = db
         self._redact = redact
-        self._tally = Tally(claims)
+        self._tally = Tally(known)
         self.now = now
 
     @property
@@ -49,7 +48,7 @@ class SqliteTransaction:
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
-        return [enqueue.insert(self._db, self._tally, one, self.now) for one in new]
+        return enqueue.insert_all(self._db, self._tally, new, self.now)
 
     def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
         """Give jobs to agents."""
@@ -149,7 +148,9 @@ class SqliteTransaction:
 
     def due(self) -> int | None:
         """The next time of a job that waits."""
-        return upkeep.due(self._db)
+        due = upkeep.due(self._db)
+        self._tally.looked(due)
+        return due
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel jobs."""
@@ -220,6 +221,10 @@ class SqliteTransaction:
     def finish(self) -> None:
         """Write what was gathered; right before the commit."""
         self._tally.write(self._db)
+
+    def committed(self) -> None:
+        """Remember what the next one need not find out; right after the commit."""
+        self._tally.committed()
 
     def _seemly(self, outcome: Settled) -> Settled:
         """Without secrets, which errors tell."""
