@@ -10,6 +10,7 @@ throw-away thread.
 from __future__ import annotations
 
 import builtins
+import collections
 import dataclasses
 import datetime as dt
 import decimal
@@ -76,6 +77,7 @@ _ARGUMENTS = BaseException.__dict__["args"].__get__
 _KIND_OF = attrgetter("_field_type")
 _FIELD = vars(dataclasses)["_FIELD"]
 _GENERATED = (dataclasses.__file__, reprlib.__file__)
+_NAMED = collections.__file__
 
 
 def shorten(text: str, limit: int = TEXT_LIMIT) -> str:
@@ -224,7 +226,9 @@ class _Description:
             return self._pairs(pairs, depth)
         if kind in CONTAINERS:
             return self._items(kind, list(islice(cast("Iterable[object]", value), MAX_ITEMS + 1)), depth, [name])
-        if issubclass(kind, SEQUENCES):  # a named tuple or the like: read by the base class's own iterator
+        if issubclass(kind, SEQUENCES) and not _has_own_repr(
+            kind
+        ):  # a named tuple or the like: read by the base class's own iterator
             walk = list.__iter__ if issubclass(kind, list) else tuple.__iter__
             items = list(islice(walk(cast("Any", value)), MAX_ITEMS + 1))
             return type_name(kind) + self._items(tuple, items, depth, _fields_of(kind) or [name])
@@ -304,6 +308,12 @@ def _has_generated_repr(kind: type) -> bool:
     """Whether `dataclass` wrote it; one written by hand may hide a secret, so its fields stay hidden too."""
     written = _looked_up(kind, "__repr__")
     return type(written) is types.FunctionType and written.__code__.co_filename in _GENERATED
+
+
+def _has_own_repr(kind: type) -> bool:
+    """Whether that of a named tuple or the like was written by hand: it may hide a secret, as above."""
+    written = _looked_up(kind, "__repr__")
+    return type(written) is types.FunctionType and written.__code__.co_filename != _NAMED
 
 
 def _looked_up(kind: type, name: str) -> object:

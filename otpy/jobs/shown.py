@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.masking import hide
 from otpy.core.text import safe_repr, visible
 from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.redact import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.new import Replayed
 
     Show = Callable[[str, object], object]
+    Redact = Callable[[str], str]
 
 __all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line"]
 
@@ -68,7 +70,9 @@ def job_line(job: Job, now: int) -> dict[str, object]:
     }
 
 
-def job_whole(job: Job, now: int, kind: Kind[..., Any] | None, show: Show) -> dict[str, object]:
+def job_whole(
+    job: Job, now: int, kind: Kind[..., Any] | None, show: Show, redact: Redact | None = None
+) -> dict[str, object]:
     """All of one job.
 
     Args:
@@ -76,6 +80,7 @@ def job_whole(job: Job, now: int, kind: Kind[..., Any] | None, show: Show) -> di
         now: the store's time.
         kind: what it is, if that is known here: then its arguments have names, and are hidden by them.
         show: hides secrets.
+        redact: takes them out of a text, as the engine was told to.
     """
     return {
         **job_line(job, now),
@@ -88,9 +93,9 @@ def job_whole(job: Job, now: int, kind: Kind[..., Any] | None, show: Show) -> di
         "max_errors": job.max_errors,
         "max_crashes": job.max_crashes,
         "timeout": None if job.timeout_ms is None else job.timeout_ms / 1_000,
-        "arguments": _arguments(job, kind, show),
-        "progress": _value("progress", lambda: job.progress_value, show),
-        "result": _value("result", lambda: job.result_value, show),
+        "arguments": [redacted(one, redact) for one in _arguments(job, kind, show)],
+        "progress": redacted(_value("progress", lambda: job.progress_value, show), redact) or None,
+        "result": redacted(_value("result", lambda: job.result_value, show), redact) or None,
         "attempts": [_attempt(one, now, show) for one in job.attempts],
     }
 
@@ -130,9 +135,10 @@ def _written(name: str, value: object, show: Show) -> str:
     return f"{visible(name, 80)}={text}" if name else text
 
 
-def _value(name: str, read: Callable[[], object], show: Show) -> str | None:
+def _value(name: str, read: Callable[[], object], show: Show) -> str:
+    """What may be seen of it; nothing for what is not there."""
     try:
         value = read()
     except ArgumentsError as error:
         return str(error)
-    return None if value is None else safe_repr(value, VALUE_LIMIT, name=name, show=show)
+    return "" if value is None else safe_repr(value, VALUE_LIMIT, name=name, show=show)

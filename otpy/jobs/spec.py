@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from otpy.core.number import is_number
@@ -39,7 +39,7 @@ class JobSpec(Generic[R]):
     """One job that may be enqueued: its kind and its arguments. A value; `opts` gives another."""
 
     kind: Kind[..., R]
-    args: bytes
+    args: bytes = field(repr=False)
     """Encoded already: what cannot be carried is refused where it is written."""
     queue: str
     delay: float = 0.0

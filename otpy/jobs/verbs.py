@@ -23,7 +23,7 @@ from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
@@ -86,6 +86,12 @@ class Desk:
         setup = self._setup()
         return None if setup is None else setup.kinds.get(name)
 
+    @property
+    def redact(self) -> Callable[[str], str] | None:
+        """What takes secrets out of a text."""
+        setup = self._setup()
+        return None if setup is None else setup.redact
+
     def _setup(self) -> Setup | None:
         engine = self.system.names.get(engine_name(self.name))
         return getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
@@ -136,7 +142,7 @@ def shown(system: Inspected, params: Params) -> object:
     job = desk.client.get(wanted)
     if job is None:
         raise NoSuchJobError(wanted)
-    return job_whole(job, desk.now(), desk.kind(job.kind), desk.system.show)
+    return job_whole(job, desk.now(), desk.kind(job.kind), desk.system.show, desk.redact)
 
 
 @register("jobs.cancel", right="operate")

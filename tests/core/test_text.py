@@ -281,9 +281,17 @@ class Login(Credentials):
     """The usual way to give a named tuple methods."""
 
 
+class Sealed(Credentials):
+    """One that says itself what may be seen of it."""
+
+    def __repr__(self) -> str:
+        raise SystemExit("run")
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
+        (Sealed("ann", "hunter2"), f"<{__name__}.Sealed>"),
         (Login("ann", "s3cret"), f"{__name__}.Login('ann', <hidden>)"),
         (["Authorization", "s3cret"], "['Authorization', <hidden>]"),
         (b"redis://:s3cret@h/0", "b'redis://:<hidden>@h/0'"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.jobs.redact import sealed
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ __all__ = ["Desk"]
 
 class Desk(GenServer):
     """The scheduler, as these know it. What agents say is plain data: it may come out of a process."""
+
+    def redact(self, name: str, value: Any) -> object:
+        """Show nothing of what jobs return and tell."""
+        return sealed(name, value)
 
     @cast
     def join(self, agent: Ref[Any], crew: str, ear: Ref[Ear] | None) -> None:

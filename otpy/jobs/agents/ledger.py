@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
 from otpy.jobs.errors import StoreError
+from otpy.jobs.redact import sealed
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import call, cast
 
@@ -25,6 +26,10 @@ class Ledger(GenServer):
 
     It waits for nothing: many jobs may ask at once, and their answers share a commit.
     """
+
+    def redact(self, name: str, value: Any) -> object:
+        """Show nothing of what jobs keep."""
+        return sealed(name, value)
 
     def init(self, setup: Setup) -> None:
         """Hold nothing."""

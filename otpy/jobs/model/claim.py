@@ -84,6 +84,10 @@ class Settled(NamedTuple):
     is_free: bool = False
     """Given back: the attempt is not counted."""
 
+    def __repr__(self) -> str:
+        """Without what it carries, as that of a `Job`."""
+        return f"Settled(id={self.id}, token={self.token}, state={self.state!r}, …)"
+
 
 @dataclass(frozen=True, slots=True)
 class Once:
@@ -92,4 +96,4 @@ class Once:
     how: Literal["begun", "done", "busy", "stale"]
     """`begun`: by the one that asks, with this; `done`: here is the result; `busy`: the same attempt is at it already;
     `stale`: the attempt that asks runs no longer."""
-    result: bytes = b""
+    result: bytes = field(default=b"", repr=False)

@@ -77,6 +77,10 @@ class Job(NamedTuple):
     attempts: tuple[Attempt, ...] = ()
     """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
 
+    def __repr__(self) -> str:
+        """What tells it from others, without what it carries: that may be secret, and ends up in logs."""
+        return f"Job(id={self.id}, kind={self.kind!r}, queue={self.queue!r}, state={self.state!r}, …)"
+
     @property
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What its function is called with. Raises ArgumentsError when a newer otpy has written it."""

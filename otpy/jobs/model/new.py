@@ -61,6 +61,10 @@ class NewJob(NamedTuple):
     schedule: str | None = None
     """The schedule it belongs to."""
 
+    def __repr__(self) -> str:
+        """Without what it carries, as that of a `Job`."""
+        return f"NewJob(kind={self.kind!r}, queue={self.queue!r}, …)"
+
 
 @dataclass(frozen=True, slots=True)
 class Inserted:
