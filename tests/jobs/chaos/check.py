@@ -34,6 +34,7 @@ def problems(folder: Path, cron_at: int) -> list[str]:
         *_attempts(rows, notes),
         *_one_after_the_other(notes),
         *_once_for_each_key(rows),
+        *_one_of_each(lines, rows, notes),
         *_limits(notes),
         *_schedules(rows, notes, cron_at),
         *_leaders(notes),
@@ -82,6 +83,22 @@ def _one_after_the_other(notes: list[Any]) -> Iterator[str]:
 def _once_for_each_key(rows: dict[int, Any]) -> Iterator[str]:
     keys = Counter(row["own_key"] for row in rows.values())
     yield from (f"I5: {count} jobs have the key {key}" for key, count in keys.items() if key and count > 1)
+
+
+def _one_of_each(lines: list[dict[str, Any]], rows: dict[int, Any], notes: list[Any]) -> Iterator[str]:
+    """Of jobs with one unique key no two run at once, and whoever asked for one was given one."""
+    for line in lines:
+        if "only" in line and (line["id"] not in rows or rows[line["id"]]["unique_key"] != line["only"]):
+            yield f"I5: {line['only']} was acknowledged as job {line['id']}, which is another one"
+    held: dict[str, int] = {}
+    for note in notes:
+        key = rows[note["job"]]["unique_key"] if note["job"] in rows else None
+        if key is None:
+            continue
+        if note["what"] == "claim" and held.setdefault(key, note["job"]) != note["job"]:
+            yield f"I5: job {note['job']} was given while job {held[key]} ran, with the key {key}"
+        if note["what"] == "end":
+            held.pop(key, None)
 
 
 def _limits(notes: list[Any]) -> Iterator[str]:

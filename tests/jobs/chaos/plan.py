@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["BEFORE_CRON", "HOWS", "LEASE", "Fault", "Life", "Plan", "plan"]
+__all__ = ["APART", "BEFORE_CRON", "HOWS", "LEASE", "Fault", "Life", "Plan", "Where", "plan"]
 
 LEASE = 0.6
 """Seconds: short, for a round has several of them."""
@@ -15,6 +15,22 @@ BEFORE_CRON = 1.0
 
 HOWS = ("ok", "ok", "ok", "raise", "snooze", "exit", "hang", "loop", "unfit", "once", "coroutine", "poison", "leave")
 """What a job does. `leave` ends the whole program at once, `poison` its agent, each time."""
+APART = (
+    "ok",
+    "ok",
+    "raise",
+    "snooze",
+    "exit",
+    "hang",
+    "for ever",
+    "unfit",
+    "once",
+    "leave",
+    "SIGSEGV",
+    "SIGSTOP",
+    "fork",
+)
+"""What one in a process of its own does, beside that: nothing of it may end the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +58,32 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """How the engines of a round are set up."""
+
+    profile: Literal["full", "fast"]
+    place: Literal["pool", "thread"]
+    """That of the agents that do plain functions."""
+    is_apart: bool
+    """Whether some jobs run in processes: to start those takes as long as a round without them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One round: the lives of one or two programs, each begun when the one before has ended."""
 
     seed: int
     lives: tuple[tuple[Life, ...], ...]
+    where: Where
 
 
 def plan(seed: int) -> Plan:
     """The round of this number."""
     chance = random.Random(seed)
-    return Plan(seed, tuple(_lives(chance, name) for name in "ab"[: chance.choice((1, 2, 2))]))
+    lives = tuple(_lives(chance, name) for name in "ab"[: chance.choice((1, 2, 2))])
+    profile, place = chance.choice(("full", "fast")), chance.choice(("pool", "pool", "thread"))
+    where = Where(profile, place, is_apart=chance.random() < 0.25)  # type: ignore[arg-type]  # of the words above
+    return Plan(seed, lives, where)
 
 
 def _lives(chance: random.Random, name: str) -> tuple[Life, ...]:

@@ -11,10 +11,12 @@ import logging
 import os
 import random
 import signal
+import subprocess
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import otpy
@@ -24,13 +26,12 @@ from otpy.jobs.engine import Engine
 from otpy.jobs.store.sqlite.store import SqliteStore, wall_clock
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
-from .plan import HOWS, LEASE
+from .plan import APART, HOWS, LEASE, Life
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-    from .plan import Life
+    from .plan import Where
 
 __all__ = ["NOTES", "play"]
 
@@ -70,8 +71,8 @@ HISTORY: History
 """That of this program."""
 
 
-def act(number: int, how: str) -> object:  # noqa: C901 - one line for each way to go wrong
-    """Do a job in one of the ways of `HOWS`."""
+def act(number: int, how: str) -> object:  # noqa: C901, PLR0912 - one line for each way to go wrong
+    """Do a job in one of the ways of `HOWS`, or of `APART`."""
     me = jobs.current()
     HISTORY.say(begin=me.id, token=me.token, how=how)
     match how, me.attempt:
@@ -95,12 +96,26 @@ def act(number: int, how: str) -> object:  # noqa: C901 - one line for each way 
             raise SystemExit(4)
         case "leave", 1:
             os._exit(EXIT_STATUS)
+        case "for ever", 1:
+            while True:
+                pass
+        case "SIGSEGV" | "SIGSTOP", 1:
+            os.kill(os.getpid(), getattr(signal, how))
+        case "fork", _:
+            subprocess.Popen(["sleep", "60"])  # noqa: S607 - any will do
     HISTORY.say(effect=me.id, token=me.token)
     return number
 
 
 async def aact(number: int, how: str) -> object:
     """The same on the loop."""
+    return act(number, how)
+
+
+def apart(folder: str, number: int, how: str) -> object:
+    """The same in a process of its own, where nothing is but what it is given."""
+    global HISTORY  # noqa: PLW0603 - one process
+    HISTORY = History(Path(folder), Life("apart", 0, 0, 0, None))
     return act(number, how)
 
 
@@ -111,9 +126,11 @@ def tick(name: str) -> None:
     HISTORY.say(effect=me.id, token=me.token)
 
 
+DONE_APART: Any = jobs.job(retry=RETRY, timeout=2 * TIMEOUT, killable=True)(apart)
 ACT: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(act)
 FEW: Any = jobs.job(name="few", queue="few", retry=RETRY, timeout=TIMEOUT)(act)
 AACT: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(aact)
+ONLY: Any = jobs.job(name="only", retry=RETRY, timeout=TIMEOUT, unique=lambda number, _: str(number % 2))(act)
 TICK: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(tick)
 
 
@@ -192,7 +209,7 @@ NOTED = {
 }
 
 
-def play(folder: Path, life: Life, shift_ms: int, *, is_last: bool) -> None:
+def play(folder: Path, life: Life, where: Where, shift_ms: int, *, is_last: bool) -> None:
     """Live; returns when told to stop, or, the last one, when there is nothing left to do."""
     global HISTORY  # noqa: PLW0603 - one program
     HISTORY = History(folder, life)
@@ -202,8 +219,8 @@ def play(folder: Path, life: Life, shift_ms: int, *, is_last: bool) -> None:
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
     logging.getLogger("otpy").setLevel(logging.CRITICAL + 1)
     system = otpy.System(life.name, max_zombies=100)
-    _engine(system, folder, shift_ms)
-    _enqueue(system, random.Random(life.seed), life, told)
+    _engine(system, folder, where, shift_ms)
+    _enqueue(system, folder, life, where, told)
     client, late = of(system), time.monotonic() + 4 * LEASE
     while not told:
         time.sleep(0.05)
@@ -234,41 +251,46 @@ def _is_done(client: jobs.Client, *, is_late: bool) -> bool:
     return False
 
 
-def _engine(system: otpy.System, folder: Path, shift_ms: int) -> None:
+def _engine(system: otpy.System, folder: Path, where: Where, shift_ms: int) -> None:
     init = Engine.init
 
     def shifted(self: Engine, setup: Any) -> None:
         init(self, replace(setup, now=lambda: wall_clock() + shift_ms))
 
     Engine.init = shifted  # type: ignore[method-assign]
-    Engine._open = lambda self: _opened(self.setup.path, self.setup.now)  # type: ignore[method-assign]
+    Engine._open = lambda self: _opened(self.setup)  # type: ignore[method-assign]
+    crews = [jobs.Crew(name=where.place, place=where.place), jobs.Crew(name="loop", place="loop")]
+    apart = [jobs.Crew(name="process", place="process", size=2, spare=0)] if where.is_apart else []
     crons = [jobs.cron("* * * * *", TICK.new(name), id=name) for name in SCHEDULES]
     system.start(
         jobs.engine(
             folder / "jobs.db",
-            [ACT, FEW, AACT, TICK],
+            [ACT, FEW, AACT, ONLY, TICK, *[DONE_APART] * where.is_apart],
+            crews=crews + apart,
             queues=[jobs.Queue("few", limit=2)],
             cron=crons,
-            profile="fast",
+            profile=where.profile,
             lease=LEASE,
             poll=0.03,
         )
     )
 
 
-def _opened(path: str, now: Any) -> Store:
-    store = Store(path, profile="fast", now=now)
+def _opened(setup: Any) -> Store:
+    store = Store(setup.path, profile=setup.profile, now=setup.now)
     store._db.execute(NOTES)
     return store
 
 
-def _enqueue(system: otpy.System, chance: random.Random, life: Life, told: list[int]) -> None:
-    client = of(system)
+def _enqueue(system: otpy.System, folder: Path, life: Life, where: Where, told: list[int]) -> None:
+    client, chance = of(system), random.Random(life.seed)
     for index in range(life.jobs):
         how = chance.choice(HOWS)
         kind = AACT if how == "coroutine" else chance.choice((ACT, FEW))
         key = f"{life.name}.{index}"
         spec = kind.new(index, how).opts(key=key, delay=chance.choice((0.0, 0.0, 0.1)))
+        if where.is_apart and index % 2:
+            spec = DONE_APART.new(str(folder), index, chance.choice(APART)).opts(key=key)
         HISTORY.say(asked=key)
         try:
             made = client.enqueue(spec)
@@ -278,12 +300,15 @@ def _enqueue(system: otpy.System, chance: random.Random, life: Life, told: list[
             HISTORY.say(acked=key, id=made.id)
         if told:
             return
+        with suppress(otpy.errors.OtpyError):
+            made = client.enqueue(ONLY.new(index, how))
+            HISTORY.say(only=f"only:{index % 2}", id=made.id)
         if index < life.kills:
             _kill_one(system, chance)
 
 
 def _kill_one(system: otpy.System, chance: random.Random) -> None:
-    agents = [one.path for one in system.records(limit=500) if "/pool/" in one.path]
+    agents = [one.path for one in system.records(limit=500) if "/agents/" in one.path]
     if agents:
         with suppress(otpy.errors.OtpyError):
             system.kill(chance.choice(agents))

@@ -12,6 +12,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ __all__ = ["Told", "play_round", "play_rounds"]
 PATIENCE = 60.0
 """Seconds that a round may take; only a failing one takes so long."""
 MINUTE_MS = 60_000
+MARK = "OTPY_CHAOS"
+"""In the environment of all that a round starts, with its folder."""
 
 
 class Round:
@@ -56,7 +59,16 @@ class Round:
         if not self.found:
             self._settle()
         self._kill_all()
-        return self.found or problems(self.folder, self.cron_at)
+        return self.found or [*problems(self.folder, self.cron_at), *self._left()]
+
+    def _left(self) -> list[str]:
+        """What the programs have started and left behind: it ends with them, whatever they died of."""
+        until = time.monotonic() + 5.0
+        while (left := _marked(str(self.folder))) and time.monotonic() < until:
+            time.sleep(0.02)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return [f"left behind: {left}"] if left else []
 
     def _settle(self) -> None:
         """Faults have ended: one more program sees that all else does, too."""
@@ -80,10 +92,11 @@ class Round:
         status = 1
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            os.environ[MARK] = str(self.folder)
             errors = os.open(self.folder / f"{life.name}.err", os.O_WRONLY | os.O_CREAT, 0o600)
             os.dup2(errors, 2)
             faulthandler.register(signal.SIGUSR1, all_threads=True)
-            play(self.folder, life, self.shift_ms, is_last=is_last)
+            play(self.folder, life, self.plan.where, self.shift_ms, is_last=is_last)
             status = 0
         except BaseException:  # whatever it is, this process must not go on as its parent
             traceback.print_exc()
@@ -146,6 +159,16 @@ class Round:
         for pid in self.lines:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+
+
+def _marked(folder: str) -> list[int]:
+    """The processes that descend from a round."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{MARK}={folder}\0".encode() in (one / "environ").read_bytes():
+                found.append(int(one.name))
+    return found
 
 
 def play_round(seed: int, folder: Path) -> tuple[list[str], Counter[str]]:
