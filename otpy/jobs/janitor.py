@@ -53,7 +53,7 @@ class Round:
         promoted = tx.promote(LIMIT, self.fence)
         self.is_over = promoted is None
         tx.expire(LIMIT, self.fence)
-        self.ready = {look.name for look in tx.queues() if look.numbers.get("ready")}  # other programs enqueue, too
+        self.ready = tx.ready()  # other programs enqueue, too
         self.is_backlog = bool(self.ready or promoted)  # the numbers are those before this transaction
         self.due = tx.due()
 

@@ -250,5 +250,4 @@ def _attached(detach: Callable[[], None]) -> Iterator[None]:
 
 def _survey(tx: Transaction) -> tuple[list[Job], set[str]]:
     """What runs already, and where there may be work; a new leader begins with it."""
-    looks = tx.queues()
-    return tx.running(), {look.name for look in looks if look.numbers.get("ready")}
+    return tx.running(), tx.ready()

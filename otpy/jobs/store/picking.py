@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.claim import Ask
 
-__all__ = ["Candidate", "pick"]
+__all__ = ["Candidate", "pick", "tenant_room"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
         if len(picked) == len(ask.owners):
             break
         if _has_room(ask.kind_rooms.get(one.kind), kinds[one.kind]) and _has_room(
-            _tenant_room(ask, one.tenant), tenants[one.tenant]
+            tenant_room(ask, one.tenant), tenants[one.tenant]
         ):
             picked.append(one)
             kinds[one.kind] += 1
@@ -51,7 +51,8 @@ def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
     return picked
 
 
-def _tenant_room(ask: Ask, tenant: str) -> int | None:
+def tenant_room(ask: Ask, tenant: str) -> int | None:
+    """How many more jobs of a tenant may run; None means any number."""
     if ask.tenant_limit is None:
         return None
     return ask.tenant_limit - ask.tenant_counts.get(tenant, 0)

@@ -46,6 +46,9 @@ class Transaction(Protocol):
     def has_ready(self, queue: str) -> bool:
         """Whether a job of it is ready now."""
 
+    def ready(self) -> set[str]:
+        """The queues that had ready jobs when this transaction began: cheap, however many there are."""
+
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up ready jobs with a priority above 0 by one for each `step_ms` that they have waited."""
 

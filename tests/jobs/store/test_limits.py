@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from .shop import claim, get, insert, new, settle
 if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
+    from otpy.jobs.store.sqlite import SqliteStore
 
     from .conftest import Clock
 
@@ -91,3 +92,31 @@ def test_what_ready_jobs_want_is_told(store: Store, fence: Fence) -> None:
         assert tx.wants(100) == [Want("q", "a", "", 2), Want("q", "a", "gpu", 1), Want("z", "b", "", 1)]
     (job,) = claim(store, fence, needs=("gpu",))
     settle(store, job, "done")
+
+
+def test_tenants_with_nothing_to_give_are_in_nobodys_way(store: Store, fence: Fence) -> None:
+    """Before, a wish looked at 64 tenants: those behind them waited for ever when none of these could be served."""
+    idle = [f"t{number:03}" for number in range(100)]
+    insert(store, *(new("gone", tenant=one) for one in idle), *(new(tenant=one) for one in idle[:70]), new(tenant="z"))
+    full = dict.fromkeys(idle, 1)
+    (job,) = claim(store, fence, 3, kinds=("k",), tenant_limit=1, tenant_counts=full)
+    assert job.tenant == "z"
+
+
+def test_many_tenants_fill_a_wish_for_many(store: Store, fence: Fence) -> None:
+    insert(store, *(new(tenant=f"t{number}") for number in range(80)))
+    assert len(claim(store, fence, 70)) == 70
+
+
+def test_the_jobs_of_a_tenant_are_found_by_their_index(store: Store, fence: Fence) -> None:
+    """Before, all that was ready was looked through, once for each tenant."""
+    said: list[str] = []
+    db = cast("SqliteStore", store)._db
+    insert(store, new(tenant="t1"))
+    db.set_trace_callback(said.append)
+    claim(store, fence)
+    db.set_trace_callback(None)
+    looks = [one for one in said if "tenant >" in one or "tenant in" in one]
+    assert len(looks) == 5
+    plans = [db.execute(f"explain query plan {one}", (1,) * one.count("?")).fetchall()[0][3] for one in looks]
+    assert sum("otpy_job_tenant" in plan for plan in plans) == 4  # the other one is of nobody's

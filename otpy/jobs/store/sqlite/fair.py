@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.store.picking import Candidate, pick
+from otpy.jobs.store.picking import Candidate, pick, tenant_room
 from otpy.jobs.store.sqlite.claims import give, wanted
 from otpy.jobs.store.sqlite.rows import COLUMNS
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
 
     from otpy.jobs.model.claim import Ask, Rate
     from otpy.jobs.model.job import Job
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["age", "allow", "claim_fairly", "is_shared", "unused"]
 
 RING = 64
-"""Tenants whose jobs are looked at for one wish; the next wish goes on behind them."""
+"""Tenants with something to give whose jobs are looked at for one wish; the next wish goes on behind them."""
 
 
 AGE = """
@@ -47,11 +48,15 @@ def claim_fairly(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> li
 
 
 def _candidates(db: sqlite3.Connection, ask: Ask, now: int) -> list[Candidate]:
-    """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be."""
+    """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be.
+
+    A tenant that has reached its limit, or has nothing that these agents can do, takes no other's place.
+    """
     found: dict[int, tuple[Candidate, int]] = {}
+    giving = 0
     limited = [kind for kind, room in ask.kind_rooms.items() if room > 0]
     for tenant in _tenants(db, ask):
-        own = replace(ask, tenant=tenant)
+        before, own = len(found), replace(ask, tenant=tenant)
         plain = replace(own, not_kinds=(*own.not_kinds, *limited))
         for wish in (
             plain,
@@ -59,6 +64,9 @@ def _candidates(db: sqlite3.Connection, ask: Ask, now: int) -> list[Candidate]:
         ):
             for job, kind, priority, run_at in _first(db, wish, now):
                 found[job] = Candidate(job, kind, tenant, priority), run_at
+        giving += len(found) > before
+        if giving >= max(RING, len(ask.owners)):
+            break
     return [one for one, _ in sorted(found.values(), key=lambda item: (item[0].priority, item[1], item[0].id))]
 
 
@@ -70,21 +78,24 @@ def _first(db: sqlite3.Connection, wish: Ask, now: int) -> list[tuple[Any, ...]]
     ).fetchall()
 
 
-def _tenants(db: sqlite3.Connection, ask: Ask) -> list[str]:
-    """Whose jobs are ready: those behind the one that had the last turn, then the others; nobody's is one of them."""
-    if ask.tenant is not None:
-        return [ask.tenant]
-    text = "select min(tenant) from otpy_job where state = 'ready' and queue = ? and tenant > ?"
-    found: list[str] = []
-    after, last = ask.after_tenant, ""
+def _tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
+    """Whose jobs are ready and may be given: nobody's, those behind the one that had the last turn, then the others."""
+    tenants = _all_tenants(db, ask) if ask.tenant is None else iter((ask.tenant,))
+    for tenant in tenants:
+        room = tenant_room(ask, tenant)
+        if tenant not in ask.not_tenants and (room is None or room > 0):
+            yield tenant
+
+
+def _all_tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
+    text = "select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?"
+    yield ""
+    after = ask.after_tenant
     for low, high in ((after, None), ("", after)):
-        last = low
-        while len(found) < RING:
+        (last,) = db.execute(text, (ask.queue, low)).fetchone()
+        while last is not None and (high is None or last <= high):
+            yield last
             (last,) = db.execute(text, (ask.queue, last)).fetchone()
-            if last is None or (high is not None and last > high):
-                break
-            found.append(last)
-    return [tenant for tenant in ("", *dict.fromkeys(found)) if tenant not in ask.not_tenants]
 
 
 def allow(db: sqlite3.Connection, key: str, rate: Rate, *, wish: int, now: int) -> int:

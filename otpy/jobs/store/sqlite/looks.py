@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import Look
 
-__all__ = ["WANTS", "find", "get", "has_ready", "is_id", "queues", "running"]
+__all__ = ["WANTS", "find", "get", "has_ready", "is_id", "queues", "ready", "running"]
 
 WANTS = """
 select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
@@ -60,6 +60,11 @@ def has_ready(db: sqlite3.Connection, queue: str) -> bool:
     """Whether a job of it is ready now."""
     row = db.execute("select 1 from otpy_job where state = 'ready' and queue = ? limit 1", (queue,)).fetchone()
     return row is not None
+
+
+def ready(db: sqlite3.Connection) -> set[str]:
+    """Those that have ready jobs, by the numbers that are kept."""
+    return {queue for (queue,) in db.execute("select queue from otpy_tally where state = 'ready' and number > 0")}
 
 
 def queues(db: sqlite3.Connection) -> list[QueueLook]:

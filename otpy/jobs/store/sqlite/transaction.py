@@ -77,6 +77,10 @@ class SqliteTransaction:
         """Move up what has waited."""
         return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
 
+    def ready(self) -> set[str]:
+        """The queues that had ready jobs before."""
+        return looks.ready(self._db)
+
     def pause(self, queue: str) -> None:
         """Give none of its jobs."""
         self._db.execute("insert or ignore into otpy_paused (queue, since) values (?, ?)", (queue, self.now))
