@@ -13,7 +13,7 @@ from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.scheduler.scheduler import Scheduler
-from otpy.jobs.spec import new_job
+from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
@@ -50,7 +50,7 @@ class Client(Looking):
 
     def enqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
-        return self._run(Insertion(list(specs)))
+        return self._run(Insertion(job_specs(specs)))
 
     async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
         """As `enqueue`, awaited: the event loop goes on meanwhile."""
@@ -58,8 +58,9 @@ class Client(Looking):
 
     async def aenqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """As `enqueue_all`, awaited."""
+        wanted = job_specs(specs)
         self._check()
-        made: list[Enqueued] = await self._writer.acall(Writer.run, Insertion(list(specs)))
+        made: list[Enqueued] = await self._writer.acall(Writer.run, Insertion(wanted))
         return made
 
     # Mending.

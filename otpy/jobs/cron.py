@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.spec import check_words, job_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,8 @@ def cron(expr: str, spec: JobSpec[Any], **options: Unpack[CronOptions]) -> Cron:
     Raises:
         SpecError: an expression that never comes, a zone that is not known, an option that cannot be.
     """
+    [spec] = job_specs([spec])
+    check_words(spec.kind.name, options, CronOptions)
     made = replace(Cron(expr=expr, spec=spec, id=spec.kind.name), **options)
     made.check()
     return made

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
+from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.cron import Cron
 from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
 from otpy.jobs.herald import Herald
+from otpy.jobs.kind import Kind
 from otpy.jobs.leader import Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
@@ -21,15 +25,15 @@ from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
-    from otpy.jobs.cron import Cron
-    from otpy.jobs.kind import Kind
 
 __all__ = ["Engine", "engine"]
+
+T = TypeVar("T")
 
 EPOCH = 1_750_000_000_000
 """Milliseconds of the wall clock at which virtual time begins."""
@@ -107,14 +111,15 @@ def engine(
     Raises:
         SpecError: options that cannot work.
     """
-    known = {kind.name: kind for kind in kinds}
+    crews, queues, cron = _all(name, crews, Crew), _all(name, queues, Queue), _all(name, cron, Cron)
+    known = _by("name", name, _all(name, kinds, Kind))
     setup = Setup(
         name=name,
         path=str(path),
         kinds=known,
-        crews=_crews(tuple(crews), known, name),
-        queues={queue.name: queue for queue in queues},
-        cron=tuple(cron),
+        crews=_crews(tuple(_by("name", name, crews).values()), known, name),
+        queues=_by("name", name, queues),
+        cron=tuple(_by("id", name, cron).values()),
         profile=profile,
         lease=lease,
         poll=poll,
@@ -126,6 +131,29 @@ def engine(
     )
     setup.check()
     return child(Engine, setup).opts(id=name, name=engine_name(name))
+
+
+def _all(name: str, given: Iterable[Any], wanted: type[T]) -> tuple[T, ...]:
+    """What was given, all of it of this class."""
+    what = "functions under @jobs.job" if wanted is Kind else f"values of jobs.{wanted.__name__}"
+    if not isinstance(given, Iterable):
+        one = repr(given) if isinstance(given, Kind) else safe_repr(given)
+        raise SpecError(name, f"{one}: a list of {what}, also for one")
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, wanted):
+            raise SpecError(name, f"{safe_repr(one)} is not one of the {what} that belong here")
+    return found
+
+
+def _by(word: str, name: str, given: tuple[T, ...]) -> dict[str, T]:
+    """By their names, of which there is one each."""
+    found: dict[str, T] = {}
+    for one in given:
+        key = getattr(one, word)
+        if found.setdefault(key, one) is not one:
+            raise SpecError(name, f"two of its {type(one).__name__.lower()}s have the {word} {safe_repr(key)}")
+    return found
 
 
 def _crews(crews: tuple[Crew, ...], kinds: dict[str, Kind[..., Any]], name: str) -> tuple[Crew, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
 from otpy.jobs.insertion import Enqueued
-from otpy.jobs.spec import new_job
+from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.store import store_error, wall_clock
 from otpy.jobs.store.sqlite.tally import Tally
@@ -37,6 +37,7 @@ def enqueue_in(connection: sqlite3.Connection, *specs: JobSpec[Any]) -> list[Enq
         StoreVersionError: its tables are of another version.
     """
     path = _path_of(connection)
+    job_specs(specs)
     with _failures(path):
         _begun(connection, path)
         with _as_we_read_it(connection) as cursor:

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_args, overload
 
 from otpy.core.number import is_number
-from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
-from otpy.errors import SpecError, UnknownOptionError
+from otpy.errors import SpecError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.labels import label_problem, written
 from otpy.jobs.model.new import Unique, Until
 from otpy.jobs.retry import Retry
-from otpy.jobs.spec import JobSpec
+from otpy.jobs.spec import JobSpec, check_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -118,9 +117,7 @@ class Kind(Generic[P, R]):
 
     def _check(self) -> None:
         """Refuse what cannot work, where it is declared. Raises SpecError."""
-        for word in self._options:
-            if word not in KindOptions.__annotations__:
-                raise UnknownOptionError(self.name, word, did_you_mean(word, KindOptions.__annotations__))
+        check_words(self.name, self._options, KindOptions)
         for problem in self._problems():
             raise SpecError(self.name, problem)
 

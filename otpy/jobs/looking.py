@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from otpy.core.spec import Name
-from otpy.errors import CallTimeoutError
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr
+from otpy.errors import CallTimeoutError, SpecError
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import NoEngineError, NotEndedError
+from otpy.jobs.model.job import State
 from otpy.jobs.model.look import Look
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
@@ -17,7 +20,7 @@ from otpy.runtime.caller import CALL_TIMEOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook, QueueLook, Want
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
@@ -98,7 +101,12 @@ class Looking:
             kind: only of the kind with this name.
             before: only with a lower id: the last one of a page gives the next page.
             limit: at most so many.
+
+        Raises:
+            SpecError: a state that there is not.
         """
+        if state is not None and state not in get_args(State):
+            raise SpecError("find", f"state={safe_repr(state)}: {did_you_mean(str(state), get_args(State))}")
         look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
         return self._run(lambda tx: tx.find(look))
 

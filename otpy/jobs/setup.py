@@ -81,6 +81,10 @@ class Crew:
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
+        if not isinstance(self.name, str) or not self.name:
+            return f"Crew(name={safe_repr(self.name)}): a text"
+        if self.queues is not None and not isinstance(self.queues, tuple | list | set | frozenset):
+            return f"crew {self.name!r}: queues={safe_repr(self.queues)}: a tuple of texts, or None"
         if type(self.size) is not int or self.size < 1:
             return f"crew {self.name!r}: size={safe_repr(self.size)}: a whole number >= 1"
         if type(self.spare) is not int or self.spare < 0:
@@ -177,6 +181,8 @@ class Setup:
             raise SpecError(self.name, problem)
 
     def _problems(self) -> Iterator[str]:
+        if self.profile not in ("full", "fast"):
+            yield f"profile={safe_repr(self.profile)}: full or fast"
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
         sound = True

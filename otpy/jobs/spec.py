@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from otpy.core.number import is_number
+from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
-from otpy.errors import SpecError
+from otpy.errors import SpecError, UnknownOptionError
 from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.model.new import NewJob
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.new import Unique
 
-__all__ = ["JobSpec", "new_job"]
+__all__ = ["JobSpec", "check_words", "job_specs", "new_job"]
 
 R = TypeVar("R")
 
@@ -58,8 +61,9 @@ class JobSpec(Generic[R]):
         """The same job with other options.
 
         Raises:
-            SpecError: a value that cannot be.
+            SpecError: a value that cannot be; an option that there is not.
         """
+        check_words(self.kind.name, words, SpecWords)
         changed = replace(self, **words)
         problem = changed.problem()
         if problem is not None:
@@ -78,6 +82,23 @@ class JobSpec(Generic[R]):
             if not isinstance(getattr(self, name), str):
                 return f"{name}={safe_repr(getattr(self, name))}: a text"
         return None
+
+
+def check_words(where: str, words: Collection[str], known: type) -> None:
+    """Refuse options that a TypedDict has not. Raises UnknownOptionError."""
+    for word in words:
+        if word not in known.__annotations__:
+            raise UnknownOptionError(where, word, did_you_mean(word, known.__annotations__))
+
+
+def job_specs(specs: Iterable[object]) -> list[JobSpec[Any]]:
+    """What can be enqueued. Raises TypeError: one of them is something else."""
+    found = list(specs)
+    for one in found:
+        if not isinstance(one, JobSpec):
+            text = f"{safe_repr(one)} is no job: a job is what new(…) of a function under @jobs.job gives"
+            raise TypeError(text)
+    return cast("list[JobSpec[Any]]", found)
 
 
 def new_job(spec: JobSpec[Any], now: int) -> NewJob:
