@@ -17,7 +17,7 @@ from otpy.errors import SpecError
 from otpy.jobs.args import encode
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.labels import label_problem, written
-from otpy.jobs.model.new import Unique, Until
+from otpy.jobs.model.new import Conflict, Unique, Until
 from otpy.jobs.retry import Retry
 from otpy.jobs.spec import JobSpec, check_words
 
@@ -46,6 +46,7 @@ class KindOptions(TypedDict, total=False):
     needs: Collection[str]
     unique: Callable[..., str] | None
     until: Until
+    on_conflict: Conflict
     killable: bool
     breakers: Collection[Breaker]
     limit: int | None
@@ -68,6 +69,7 @@ class Kind(Generic[P, R]):
         self.stall_timeout = options.get("stall_timeout")
         self.unique = options.get("unique")
         self.until: Until = options.get("until", "finished")
+        self.on_conflict: Conflict = options.get("on_conflict", "keep")
         self.killable = options.get("killable", False)
         self.limit = options.get("limit")
         self.tenant = options.get("tenant")
@@ -111,7 +113,8 @@ class Kind(Generic[P, R]):
             raise ArgumentsError(error.problem, self.name) from None
         unique = None
         if self.unique is not None:
-            unique = Unique(key=f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}", until=self.until)
+            key = f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}"
+            unique = Unique(key=key, until=self.until, on_conflict=self.on_conflict)
         tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
         return JobSpec(self, data, self.queue, tenant=tenant, unique=unique)
 
@@ -136,8 +139,9 @@ class Kind(Generic[P, R]):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 yield f"{name}={safe_repr(value)}: a function of its arguments, or None"
-        if self.until not in get_args(Until):
-            yield f"until={safe_repr(self.until)}: {', '.join(get_args(Until))}"
+        for name, words in (("until", get_args(Until)), ("on_conflict", get_args(Conflict))):
+            if getattr(self, name) not in words:
+                yield f"{name}={safe_repr(getattr(self, name))}: {', '.join(words)}"
         yield from self._number_problems()
 
     def _number_problems(self) -> Iterator[str]:
@@ -191,10 +195,11 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
             jobs by it. `queue`: where they wait. `retry`: what failures lead to. `timeout`: seconds for one attempt,
             30 unless said; None means without end. `stall_timeout`: seconds without a word of progress after which an
             attempt is given up. `needs`: labels its agent must have. `unique`: called with the arguments, gives the
-            key of which there is one; `until` says how long: `started`, `finished`, `forever`. `killable`: run it in
-            a process, which can be ended whatever it does. `breakers`: circuit breakers that hold it back while open.
-            `limit`: how many of its jobs may run at once. `tenant`: called with the arguments, says who shares the
-            queue fairly with others.
+            key of which there is one; `until` says how long: `started`, `finished`, `forever`; `on_conflict` what
+            a second one does: `keep` gives the first, `replace` changes it while it waits, `raise` refuses. `killable`:
+            run it in a process, which can be ended whatever it does. `breakers`: circuit breakers that hold it back
+            while open. `limit`: how many of its jobs may run at once. `tenant`: called with the arguments, says who
+            shares the queue fairly with others.
 
     Raises:
         SpecError: an option that cannot be.

@@ -32,7 +32,17 @@ def only(name: str) -> str | jobs.Dead:
     return jobs.Dead("told so") if name == "dead-me" else name
 
 
-KINDS: list[Any] = [double, fail, only]
+@jobs.job(unique=lambda name, _: name, until="started", on_conflict="replace")
+def newest(name: str, version: int) -> int:
+    return version
+
+
+@jobs.job(unique=lambda name: name, on_conflict="raise")
+def refusing(name: str) -> str:
+    return name
+
+
+KINDS: list[Any] = [double, fail, only, newest, refusing]
 
 
 @pytest.fixture
@@ -187,3 +197,19 @@ def test_its_unique_key_is_that_of_the_new_arguments(client: jobs.Client) -> Non
     client.enqueue(only.new("b").opts(delay=60.0))
     assert client.replay_with(made.id, only.new("b")).how == "taken"
     assert client.replay_with(made.id, only.new("c")).how == "new"
+
+
+def test_a_kind_says_what_a_second_one_with_its_key_does(client: jobs.Client, clock: VirtualClock) -> None:
+    first = client.enqueue(newest.new("page", 1).opts(delay=60.0))
+    again = client.enqueue(newest.new("page", 2).opts(delay=5.0, deadline=30.0, priority=2))
+    assert again == jobs.Enqueued(first.id, is_new=False)
+    clock.advance(5.01)
+    done = client.get(first.id)
+    assert done is not None
+    assert (done.state, done.result_value, done.priority, done.deadline_at is None) == ("done", 2, 2, False)
+    assert client.enqueue(newest.new("page", 3)).is_new
+    waiting = client.enqueue(refusing.new("a").opts(delay=60.0))
+    with pytest.raises(jobs.KeyTakenError, match=f"belongs to job {waiting.id}"):
+        client.enqueue(refusing.new("a"))
+    with pytest.raises(SpecError, match="on_conflict='drop': keep, replace, raise"):
+        jobs.job(on_conflict="drop")(print)  # type: ignore[call-overload]

@@ -133,8 +133,8 @@ def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -
         return Inserted(job, "kept")
     after: State = "ready" if new.run_at <= now else "scheduled"
     db.execute(
-        "update otpy_job set args = ?, run_at = ?, priority = ?, state = ? where id = ?",
-        (new.args, new.run_at, new.priority, after, job),
+        "update otpy_job set args = ?, run_at = ?, priority = ?, tenant = ?, deadline_at = ?, state = ? where id = ?",
+        (new.args, new.run_at, new.priority, new.tenant, new.deadline_at, after, job),
     )
     tally.moves(queue, state, after, 1)
     _note_times(tally, new, after)
