@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,6 +85,33 @@ def test_a_job_that_is_due_in_ten_leases_is_held_by_nobody_until_then(make: Call
         assert (found.state, found.token, found.lease_until, runs) == ("scheduled", 0, None, [])
     pair.clock.advance(LEASE * 1.1)
     assert runs == [1]
+
+
+@pytest.mark.report("J14", "celery/celery#8030", "celery/celery#10205")
+@pytest.mark.parametrize(("seconds", "leader"), [(5.0, "a"), (LEASE * 2, "b")])
+def test_when_the_store_is_there_again_so_is_the_work(make: Callable[..., Pair], seconds: float, leader: str) -> None:
+    """There the worker looked well after that, and took nothing."""
+    gate, runs = Gate(), Counter[int]()
+
+    def work(number: int) -> None:
+        runs[number] += 1
+        if not number:
+            gate.wait()
+
+    kind: Any = job(timeout=None)(work)
+    pair = make(kinds=[kind], crews=[Crew(name="pool", size=2)])
+    pair.client(1).enqueue(kind.new(0))
+    pair.clock.advance(0.2)
+    gate.reached()
+    pair.client(1).enqueue_all([kind.new(number) for number in range(1, 40)])
+    pair.fail("a")
+    gate.open()
+    pair.clock.advance(seconds)
+    pair.fail("a", still=False)
+    pair.clock.advance(LEASE * 2)
+    assert (pair.leads(), numbers(pair, 1)) == ([leader], {"done": 40})
+    assert {number for number, count in runs.items() if count > 1} <= {0}
+    assert runs[0] == (1 if leader == "a" else 2), "what it had done before it lost its lease was never kept"
 
 
 @pytest.mark.report("J31", "Bogdanp/dramatiq#148")
