@@ -6,7 +6,7 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
-from otpy.events.jobs import CrewChanged
+from otpy.events.jobs import CrewChanged, JobFailed
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.processes import ProcessAnswers, ProcessSilent
@@ -36,6 +36,7 @@ __all__ = [
     "DeadLetter",
     "Event",
     "Events",
+    "JobFailed",
     "LeaderElected",
     "LeaderLost",
     "LeaderResigned",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from otpy.events.event import Event
 
-__all__ = ["CrewChanged"]
+__all__ = ["CrewChanged", "JobFailed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +34,43 @@ class CrewChanged(Event):
         told = "" if self.why is None else f": {self.why}"
         failed = f", {self.failures} starts failed" if self.failures else ""
         return f"{self.path}: crew {self.crew!r} has {self.ready} of {self.desired} agents{failed}{told}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFailed(Event):
+    """An attempt at a job failed, or its handler gave the job up; `path` is that of the agent that made it.
+
+    It is told as it is decided, before it is written down: where the store refuses that, for another attempt has begun
+    meanwhile, it was told for nothing.
+    """
+
+    job: int
+    """Its number."""
+    kind: str
+    """What it is called."""
+    queue: str
+    """Where it waited."""
+    attempt: int
+    """Which one it was."""
+    failure: str
+    """As in `Attempt`: `error`, `timeout`, `stalled`, `crash`, `stale`; empty when the handler returned `Dead`."""
+    text: str
+    """What was raised, or how the agent ended; through the engine's `redact`."""
+    state: str
+    """What the job is from now on: `dead`, or `ready` or `scheduled` for a further attempt, or what the error's table
+    says."""
+    reason: str
+    """Why it is dead or cancelled."""
+
+    @property
+    def level(self) -> int:
+        """A warning when nobody will try again: somebody has to look."""
+        return logging.WARNING if self.state == "dead" else logging.INFO
+
+    def __str__(self) -> str:
+        why = self.text or self.reason
+        if self.state == "dead":
+            became = f"is dead after attempt {self.attempt}" + f" ({self.reason})" * (self.reason not in ("", why))
+        else:
+            became = f"is {self.state} after attempt {self.attempt} failed"
+        return f"{self.path}: job {self.job}, {self.kind}, {became}: {why}"

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import is_clean
 from otpy.errors import CallTimeoutError
+from otpy.events.jobs import JobFailed
 from otpy.events.threads import ZombieEnded
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.job import LIVING
+from otpy.jobs.redact import redacted
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox
@@ -210,8 +212,25 @@ class Scheduler(Desk):
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
         self.outbox.settle(settled)
+        if settled.attempt is not None or settled.state == "dead":
+            self._tell_of(job, settled)
         if settled.state == "ready":
             self.books.hope([job.queue])
+
+    def _tell_of(self, job: Job, settled: Settled) -> None:
+        failed, hook = settled.attempt, self.setup.redact
+        event = JobFailed(
+            path=job.owner or self.ref.path,
+            job=job.id,
+            kind=job.kind,
+            queue=job.queue,
+            attempt=job.attempt,
+            failure="" if failed is None else failed.failure,
+            text="" if failed is None else redacted(failed.text, hook),
+            state=settled.state,
+            reason=redacted(settled.reason, hook),
+        )
+        self.system.events.emit(event)
 
     def _gone(self, agent: Any, reason: Reason) -> None:
         """An agent has ended: of its job, when it had one; else of the machinery, which its foreman restrains."""
