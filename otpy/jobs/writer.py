@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.model.news import News
+    from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
@@ -56,6 +57,7 @@ class Writer(GenServer):
         self._closed_until = 0.0
         self._shared, self._served = 1, 0.0
         self._looks: list[int] = []
+        self._standing: Standing | None = None
 
     @call
     def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
@@ -72,6 +74,12 @@ class Writer(GenServer):
     def submit(self, step: Callable[[Transaction], object], then: Callable[[Exception | None], object]) -> None:
         """As `run`, for actors that go on meanwhile: `then` is called here, with what went wrong."""
         self._take(_Told(then), step)
+
+    @cast
+    def stand(self, standing: Standing) -> None:
+        """Grant these wishes in the first commit that makes something ready of which they are; they replace others."""
+        standing.begin()
+        self._standing = standing
 
     @call
     def changes(self) -> int:
@@ -122,10 +130,11 @@ class Writer(GenServer):
         self._waiting.append((waiter, step))
 
     def _commit(self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]]) -> None:
+        began = self.system.clock.now()
         try:
             with self.store.transaction() as transaction:
                 results = do_all(transaction, [step for _, step in waiting])
-                news = transaction.news
+                standing, news = self._grant(transaction, began)
         except StoreError as error:
             self._fail(error)
             for caller, _ in waiting:
@@ -138,10 +147,20 @@ class Writer(GenServer):
                     self._commit([one])
         else:
             self._failure, self._failures = None, 0
+            if standing is not None:
+                self._standing = None
+                standing.kept()
             for (caller, _), result in zip(waiting, results, strict=True):
                 caller.reply(result)
             # Last: what a round that shared the commit says of the next time comes before what it cannot know.
             self._herald(news)
+
+    def _grant(self, transaction: Transaction, began: float) -> tuple[Standing | None, News]:
+        """The standing wish, when it is granted in this transaction, and what that has left of the news."""
+        standing, news = self._standing, transaction.news
+        if standing is None or not standing.fits(news):
+            return None, news
+        return standing, standing.grant(transaction, began)
 
     def _fail(self, error: StoreError) -> None:
         pause = delay(PAUSES, self._failures, self.system.random.random())

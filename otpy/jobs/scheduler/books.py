@@ -175,6 +175,19 @@ class Books(Generic[R]):
                     asks.append(self._ask(queue, given, team, lease_ms, reserved))
         return asks
 
+    def standing_asks(self, lease_ms: int) -> tuple[Ask, ...]:
+        """What those who rest would wish, of each queue, if there were anything; of queues and crews without limits.
+
+        Where there is a limit somebody has to count, and that is done by `asks`.
+        """
+        return tuple(
+            self._ask(queue, owners, team, lease_ms, Counter())
+            for team in self._teams.values()
+            if (owners := team.owners()) and not self._load.kind_rooms(team.crew.kinds)
+            for queue in self._hopes.known(team.crew)
+            if not self._load.is_bounded(queue)
+        )
+
     def asked(self, asks: Iterable[Ask], jobs: Sequence[Job]) -> None:
         """What came of these wishes."""
         given = Counter((job.queue, job.owner) for job in jobs)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.claim import Ask, Rate, Settled
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
+    from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Transaction
 
 __all__ = ["Exchange", "Outbox"]
@@ -22,9 +23,19 @@ class Exchange:
     """One round trip: called in the writer's thread, in a transaction; read in the scheduler's when that is over."""
 
     def __init__(
-        self, outcomes: list[Settled], notes: dict[int, Note], asks: list[Ask], fence: Fence, sent_at: float
+        self,
+        outcomes: list[Settled],
+        notes: dict[int, Note],
+        asks: list[Ask],
+        fence: Fence,
+        sent_at: float,
+        standing: Standing | None = None,
     ) -> None:
-        """Not done yet; leases are trusted from `sent_at`, by the monotonic clock, from before it is handed over."""
+        """Not done yet; leases are trusted from `sent_at`, by the monotonic clock, from before it is handed over.
+
+        A standing wish ends with it; when that was granted meanwhile it asks for nothing, for its agents may have work.
+        """
+        self._standing = standing
         self.outcomes, self.notes, self.asks, self.fence, self.sent_at = outcomes, notes, asks, fence, sent_at
         self.jobs: list[Job] | None = []
         """What was claimed; None when another program leads."""
@@ -36,6 +47,8 @@ class Exchange:
 
         Whether an outcome was accepted makes no difference: of one that was not the job is somebody else's.
         """
+        if self._standing is not None and not self._standing.withdraw():
+            self.asks = []
         for job, (token, progress, checkpoint) in self.notes.items():
             tx.note(job, token, progress, checkpoint)
         tx.settle(self.outcomes)
@@ -72,11 +85,11 @@ class Outbox:
         note = (token, progress, checkpoint)
         self._notes[id] = _later(self._notes.get(id, note), note)
 
-    def send(self, asks: list[Ask], now: float) -> Exchange | None:
+    def send(self, asks: list[Ask], now: float, standing: Standing | None) -> Exchange | None:
         """The next exchange, with these wishes; None when there is nothing to say. None may be out."""
         if not asks and not self._outcomes and not self._notes:
             return None
-        self._sent = Exchange(self._outcomes, self._notes, asks, self._fence, now)
+        self._sent = Exchange(self._outcomes, self._notes, asks, self._fence, now, standing)
         self._outcomes, self._notes = [], {}
         return self._sent
 
@@ -92,18 +105,21 @@ class Outbox:
             for job, note in sent.notes.items():
                 self._notes[job] = _later(note, self._notes.get(job, note))
 
-    def last(self, give_back: Callable[[Job], Settled]) -> Callable[[Transaction], None] | None:
+    def last(
+        self, give_back: Callable[[Job], Settled], standing: Standing | None
+    ) -> Callable[[Transaction], None] | None:
         """All that is left to write when there will be no further exchange; None when that is nothing.
 
         What the one that is out brings is given back; if that fails, its outcomes are written here. The writer does
         them in their order, so what it has brought is known when this is done.
         """
         sent, outcomes, notes = self._sent, self._outcomes, self._notes
-        if sent is None and not outcomes and not notes:
+        if sent is None and not outcomes and not notes and standing is None:
             return None
 
         def end(tx: Transaction) -> None:
             first = [] if sent is None else sent.outcomes + [give_back(job) for job in sent.jobs or ()]
+            first += [] if standing is None else standing.unseen(give_back)
             Exchange(first + outcomes, notes, [], self._fence, 0.0)(tx)
 
         return end

@@ -46,10 +46,10 @@ class Hopes:
         """It gave jobs: the others are asked before it, so that one with very many does not keep all agents."""
         self._without[queue] = self._without.pop(queue)
 
+    def known(self, crew: Crew) -> list[str]:
+        """All that were ever spoken of, and of which a crew does jobs."""
+        return [queue for queue in self._without if crew.queues is None or queue in crew.queues]
+
     def queues(self, crew: Crew) -> list[str]:
         """Where there may be work for a crew; the one that has waited longest for its turn first."""
-        return [
-            queue
-            for queue, without in self._without.items()
-            if crew.name not in without and (crew.queues is None or queue in crew.queues)
-        ]
+        return [queue for queue in self.known(crew) if crew.name not in self._without[queue]]

@@ -40,6 +40,11 @@ class Load:
         """Whether one that ends makes room in its queue."""
         return queue in self._queues
 
+    def is_bounded(self, queue: str) -> bool:
+        """Whether somebody has to count before a job of it begins."""
+        own = self._queues.get(queue)
+        return own is not None and (own.limit, own.tenant_limit, own.rate) != (None, None, None)
+
     def is_kind_limited(self, kind: str) -> bool:
         """Whether one that ends makes room for its kind, in whichever queue."""
         return kind in self._kind_limits or kind in self.rooms

@@ -23,6 +23,7 @@ from otpy.jobs.redact import redacted
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox
+from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.verdict import given_back
 from otpy.jobs.writer import Writer
 from otpy.runtime.links import Down
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from otpy.jobs.agents.agent import Agent
     from otpy.jobs.agents.attempt import Report
     from otpy.jobs.agents.ear import Ear
-    from otpy.jobs.model.claim import Settled
+    from otpy.jobs.model.claim import Ask, Settled
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
@@ -63,7 +64,9 @@ class Scheduler(Desk):
         self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
-        self.outbox = Outbox(fence)
+        self.outbox, self.fence = Outbox(fence), fence
+        self.standing: Standing | None = None
+        """What the writer may grant when there is something, unless an exchange ends it first."""
         self.rated: set[str] = set()
         """Queues held back by their rate, for which there is a timer."""
         own = self.ref
@@ -71,7 +74,7 @@ class Scheduler(Desk):
         self.beat.cast(Beat.forget)
         running, queues = self.writer.within(None).call(Writer.run, _survey)
         self.books.elsewhere(running)
-        self.books.hope(queues)
+        self.books.hope(queues | {kind.queue for kind in setup.kinds.values()})
 
     # From agents and crews.
 
@@ -151,14 +154,21 @@ class Scheduler(Desk):
             self.send_after(AGAIN, "again")
             return
         self.outbox.kept()
+        self.standing = None
         self._tell_others(exchange)
-        jobs = exchange.jobs or []
-        self.books.asked(exchange.asks, jobs)
-        self.attempts.give_back(self.books.take(jobs))
+        self._take(exchange.asks, exchange.jobs or [])
         for queue, rate in exchange.rated.items():
             if queue not in self.rated:
                 self.rated.add(queue)
                 self.send_after(rate.period_ms / 1_000, ("rate", queue))
+        self._go_on()
+
+    @cast
+    def granted(self, standing: Standing) -> None:
+        """What stood with the writer was granted, and is kept."""
+        self.standing = None
+        self._tell_others(standing)
+        self._take(standing.granted, standing.jobs or [])
         self._go_on()
 
     def handle_info(self, message: Any) -> None:
@@ -185,7 +195,7 @@ class Scheduler(Desk):
         self.attempts.last()
         self.attempts.give_back(self.books.drop_hands())
         now = self.setup.now()
-        last = self.outbox.last(lambda job: given_back(job, now))
+        last = self.outbox.last(lambda job: given_back(job, now), self.standing)
         if last is not None:
             with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
                 self.writer.call(Writer.run, last)
@@ -205,9 +215,25 @@ class Scheduler(Desk):
         if self.outbox.is_out:
             return
         asks = self.books.asks(self.setup.lease_ms, self.attempts.rooms())
-        exchange, own = self.outbox.send(asks, self.system.clock.now()), self.ref
+        exchange, own = self.outbox.send(asks, self.system.clock.now(), self.standing), self.ref
         if exchange is not None:
             self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
+        else:
+            self._stand()
+
+    def _stand(self) -> None:
+        """There is nothing to do: let the writer have the wishes of those who rest."""
+        asks, before, own = self.books.standing_asks(self.setup.lease_ms), self.standing, self.ref
+        if asks != (() if before is None else before.asks):
+            self.standing = Standing(
+                asks, self.fence, before, is_wanted=own.is_alive, then=lambda one: own.cast(Scheduler.granted, one)
+            )
+            self.writer.cast(Writer.stand, self.standing)
+
+    def _take(self, asks: Iterable[Ask], jobs: list[Job]) -> None:
+        """What came of wishes."""
+        self.books.asked(asks, jobs)
+        self.attempts.give_back(self.books.take(jobs))
 
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
@@ -247,11 +273,11 @@ class Scheduler(Desk):
                 foreman.cast(Foreman.idled, str(reason))
         self._go_on()
 
-    def _tell_others(self, exchange: Exchange) -> None:
+    def _tell_others(self, exchange: Exchange | Standing) -> None:
         """Who has to know of it now that it is kept."""
         if exchange.jobs is None:
             self.leader.tell("look")  # another leads
-        outcomes = exchange.outcomes
+        outcomes = exchange.outcomes if isinstance(exchange, Exchange) else []
         self.beat.cast(Beat.change, exchange.jobs or [], [one[:2] for one in outcomes], exchange.sent_at)
         ends = frozenset(one.id for one in outcomes if one.state not in LIVING)
         if ends:
