@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view
+from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view, schedules_view
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
@@ -55,6 +55,7 @@ def jobs() -> None:
 
 engine_option = click.option("--engine", help="Which of the program's engines, if it has several.")
 name_argument = click.argument("name")
+schedule_option = click.option("--schedule", "is_schedule", is_flag=True, help="QUEUE is the name of a schedule.")
 ids_argument = click.argument("ids", nargs=-1, required=True, type=click.IntRange(min=1))
 
 
@@ -178,21 +179,46 @@ def replay(
 @jobs.command("pause")
 @name_argument
 @click.argument("queue")
+@schedule_option
 @_common
-def pause(reach: Reach, name: str, engine: str | None, *, queue: str, as_json: bool) -> None:
-    """Begin no more jobs of QUEUE, whichever program would; those that run go on."""
-    seen = _ask(reach, name, "jobs.pause", engine, queue=queue)
+def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
+    """Begin no more jobs of QUEUE, whichever program would; those that run go on.
+
+    Of a schedule: enqueue none, and leave out the times that pass meanwhile.
+    """
+    seen = _ask(reach, name, "jobs.pause", engine, **{"schedule" if is_schedule else "queue": queue})
     _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} is paused; otpy jobs resume lets it go on")
 
 
 @jobs.command("resume")
 @name_argument
 @click.argument("queue")
+@schedule_option
 @_common
-def resume(reach: Reach, name: str, engine: str | None, *, queue: str, as_json: bool) -> None:
+def resume(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
     """Let the jobs of QUEUE begin again."""
-    seen = _ask(reach, name, "jobs.resume", engine, queue=queue)
+    seen = _ask(reach, name, "jobs.resume", engine, **{"schedule" if is_schedule else "queue": queue})
     _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} goes on")
+
+
+@jobs.command("schedules")
+@name_argument
+@_common
+def schedules(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> None:
+    """List the schedules that NAME knows, whichever program has declared them, and when their next times come."""
+    seen = _ask(reach, name, "jobs.schedules", engine)
+    screen = console()
+    _show(seen, as_json=as_json, view=lambda: schedules_view(seen, screen.width))
+
+
+@jobs.command("unschedule")
+@name_argument
+@click.argument("schedule")
+@_common
+def unschedule(reach: Reach, name: str, engine: str | None, *, schedule: str, as_json: bool) -> None:
+    """Forget SCHEDULE; its jobs stay. One that a program declares is back when that is started again."""
+    seen = _ask(reach, name, "jobs.unschedule", engine, schedule=schedule)
+    _show(seen, as_json=as_json, view=lambda: f"{visible(schedule)} is forgotten")
 
 
 @jobs.command("scale")

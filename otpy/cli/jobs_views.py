@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["crews_view", "job_view", "jobs_view", "overview_view", "replayed_view"]
+__all__ = ["crews_view", "job_view", "jobs_view", "overview_view", "replayed_view", "schedules_view"]
 
 STATES = ("ready", "running", "scheduled", "done", "dead", "cancelled", "replayed")
 STYLES = {"running": "green", "dead": "red", "scheduled": "cyan"}
 QUEUES = Layout((*STATES, "oldest", "note"), ("replayed", "cancelled", "done", "scheduled"), least_name=16)
 CREWS = Layout(("place", "agents", "note"))
 JOBS = Layout(("state", "kind", "queue", "attempt", "when", "note"), ("queue", "attempt"))
+SCHEDULES = Layout(("times", "kind", "next", "note"), ("kind",))
 
 SAID = {
     "missing": "there is none, or it is forgotten",
@@ -83,6 +84,12 @@ def job_view(seen: Mapping[str, Any]) -> RenderableType:
     return Group(Ragged(table), Text(""), *lines)
 
 
+def schedules_view(seen: object, width: int) -> RenderableType:
+    """Schedules, one a line."""
+    found = [one for one in _listed(seen) if isinstance(one, dict)]
+    return rows([_schedule(one) for one in found], width, SCHEDULES) if found else Text("no schedule is declared")
+
+
 def replayed_view(seen: object, *, is_dry: bool) -> RenderableType:
     """What became of each."""
     found = [one for one in _listed(seen) if isinstance(one, dict)]
@@ -124,6 +131,17 @@ def _job(job: Mapping[str, Any]) -> Line:
         "note": _note(job),
     }
     return Line(_text(job.get("id"), 20), cells, styles={"state": STYLES.get(state, "")})
+
+
+def _schedule(one: Mapping[str, Any]) -> Line:
+    next_at = _seconds(one.get("next_at"))
+    cells = {
+        "times": f"{_text(one.get('expr'), 80)} {_text(one.get('tz'), 40)}",
+        "kind": _text(one.get("kind"), 60),
+        "next": "" if next_at is None else f"in {duration(max(0.0, next_at))}",
+        "note": "paused" if one.get("paused") is True else _text(one.get("problem"), 200),
+    }
+    return Line(_text(one.get("id"), 60) or "?", cells, styles={"note": "yellow"})
 
 
 def _when(job: Mapping[str, Any]) -> str:

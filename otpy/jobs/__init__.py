@@ -17,6 +17,7 @@ from otpy.jobs.errors import (
     NoJobError,
     NoSuchCrewError,
     NoSuchJobError,
+    NoSuchScheduleError,
     NotEndedError,
     NotLeadingError,
     OnceBusyError,
@@ -31,7 +32,7 @@ from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import Kind, job
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Job
-from otpy.jobs.model.look import CrewLook, QueueLook, Want
+from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
@@ -58,6 +59,7 @@ __all__ = [
     "NoJobError",
     "NoSuchCrewError",
     "NoSuchJobError",
+    "NoSuchScheduleError",
     "NotEndedError",
     "NotLeadingError",
     "OnceBusyError",
@@ -67,6 +69,7 @@ __all__ = [
     "Replayed",
     "Retry",
     "Running",
+    "ScheduleLook",
     "Snooze",
     "StoreBrokenError",
     "StoreBusyError",

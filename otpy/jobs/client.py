@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
-from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.errors import NoSuchJobError, NoSuchScheduleError
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
@@ -18,13 +18,14 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from otpy.jobs.insertion import Enqueued
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
 __all__ = ["Client", "of"]
@@ -214,6 +215,37 @@ class Client(Looking):
                 tx.resume(queue)
 
         self._run(resume)
+
+    def pause_schedule(self, *ids: str) -> None:
+        """Enqueue no more jobs of these schedules, whichever program leads; times that pass meanwhile are left out.
+
+        Raises:
+            NoSuchScheduleError: there is none of that name; nothing was done.
+        """
+        self._plan(lambda tx, one: tx.pause_schedule(one, is_paused=True), ids)
+
+    def resume_schedule(self, *ids: str) -> None:
+        """Enqueue them again, from now on. Raises as `pause_schedule`."""
+        self._plan(lambda tx, one: tx.pause_schedule(one, is_paused=False), ids)
+
+    def drop_schedule(self, *ids: str) -> None:
+        """Forget these schedules; their jobs stay. Raises as `pause_schedule`.
+
+        One that no program declares any more stays in the store until then. One that is still declared is back with the
+        next start of that program.
+        """
+        self._plan(lambda tx, one: tx.unplan(one), ids)
+
+    def _plan(self, change: Callable[[Transaction, str], bool], ids: tuple[str, ...]) -> None:
+        def plan(tx: Transaction) -> None:
+            missing = [one for one in ids if not change(tx, one)]
+            if missing:  # and so the others are rolled back
+                raise NoSuchScheduleError(*missing)
+
+        self._run(plan)
+        timekeeper: Ref[Any] | None = self._system.ref(f"{self._name}/timekeeper").whereis()
+        if timekeeper is not None:
+            timekeeper.tell("look")
 
     def paused(self) -> dict[str, int]:
         """The queues that are paused, and since when, in milliseconds."""

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.model.look import ScheduleLook
 from otpy.jobs.spec import check_words, job_specs
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.schedule import Missed, Overlap, Schedule
     from otpy.jobs.spec import JobSpec
 
-__all__ = ["Cron", "cron", "due", "following"]
+__all__ = ["Cron", "cron", "due", "following", "look_at"]
 
 
 class CronOptions(TypedDict, total=False):
@@ -118,6 +119,26 @@ def following(schedule: Cron | Schedule, now: int) -> int:
     """The first time after `now`."""
     start = _moment(now, zone(schedule.id, schedule.tz))
     return next(stamp for one in _times(schedule.id, schedule.expr, start) if (stamp := _stamp(one)) > now)
+
+
+def look_at(schedule: Schedule, now: int) -> ScheduleLook:
+    """How one is, for whoever looks from outside."""
+    next_at, problem = None, None
+    try:
+        next_at = None if schedule.is_paused else following(schedule, now)
+    except SpecError as error:
+        problem = str(error)
+    return ScheduleLook(
+        id=schedule.id,
+        expr=schedule.expr,
+        tz=schedule.tz,
+        kind=schedule.job.kind,
+        queue=schedule.job.queue,
+        last_at=schedule.fired_at,
+        next_at=next_at,
+        is_paused=schedule.is_paused,
+        problem=problem,
+    )
 
 
 def _back(schedule: Cron | Schedule, now: int) -> Iterator[int]:

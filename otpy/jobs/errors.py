@@ -11,6 +11,7 @@ OtpyError
     ├── NoJobError              no job runs here
     ├── NoSuchCrewError (LookupError)  the engine has no crew of that name
     ├── NoSuchJobError (LookupError)  the store has no job of that number
+    ├── NoSuchScheduleError (LookupError)  the store has no schedule of that name
     ├── NotLeadingError         the agents are in another program
     ├── OnceBusyError           the same attempt is at it already
     ├── StoreError              the store failed; nothing of it is kept
@@ -41,6 +42,7 @@ __all__ = [
     "NoJobError",
     "NoSuchCrewError",
     "NoSuchJobError",
+    "NoSuchScheduleError",
     "NotEndedError",
     "NotLeadingError",
     "OnceBusyError",
@@ -136,6 +138,19 @@ class NotLeadingError(JobsError):
         """Keep it."""
         self.name = name
         super().__init__(f"{name} does not lead in this program, which so has no agents")
+
+
+class NoSuchScheduleError(JobsError, LookupError):
+    """The store has no schedule of that name; nothing was done.
+
+    Attributes:
+        ids: the names.
+    """
+
+    def __init__(self, *ids: str) -> None:
+        """Keep them."""
+        self.ids = ids
+        super().__init__(f"there is no schedule {', '.join(map(safe_repr, ids))}")
 
 
 class JobCancelledError(JobsError):

@@ -8,6 +8,7 @@ from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import CallTimeoutError, SpecError
+from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import NoEngineError, NotEndedError
 from otpy.jobs.model.job import State
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.jobs.model.job import Job
-    from otpy.jobs.model.look import CrewLook, QueueLook, Want
+    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, Want
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
@@ -125,6 +126,11 @@ class Looking:
     def crews(self) -> list[CrewLook]:
         """How many agents there are, crew by crew; none while another program leads."""
         return self._staff().looks()
+
+    def schedules(self) -> list[ScheduleLook]:
+        """All that are in the store, whichever program has declared them."""
+        kept, now = self._run(lambda tx: (tx.schedules(), tx.now))
+        return [look_at(one, now) for one in kept]
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Attempt, Job
-    from otpy.jobs.model.look import CrewLook, QueueLook
+    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook
     from otpy.jobs.model.new import Replayed
 
     Show = Callable[[str, object], object]
     Redact = Callable[[str], str]
 
-__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line"]
+__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line", "schedule_line"]
 
 VALUE_LIMIT = 200
 """Characters of one argument, of a result, of how far a job is."""
@@ -103,6 +103,21 @@ def job_whole(
 def replayed_line(one: Replayed) -> dict[str, object]:
     """What became of a replay."""
     return {"id": one.id, "new": one.new, "queue": one.queue, "how": one.how}
+
+
+def schedule_line(look: ScheduleLook, now: int) -> dict[str, object]:
+    """One schedule."""
+    return {
+        "id": look.id,
+        "expr": look.expr,
+        "tz": look.tz,
+        "kind": look.kind,
+        "queue": look.queue,
+        "last_at": _seconds(look.last_at, now),
+        "next_at": _seconds(look.next_at, now),
+        "paused": look.is_paused,
+        "problem": look.problem,
+    }
 
 
 def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:

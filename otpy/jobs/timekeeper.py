@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
+from otpy.errors import SpecError
 from otpy.jobs.cron import due, following
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -45,9 +46,12 @@ class Round:
         for schedule in tx.schedules():
             if schedule.is_paused:
                 continue
-            for at in due(schedule, schedule.fired_at, tx.now):
+            try:
+                times, follows = due(schedule, schedule.fired_at, tx.now), following(schedule, tx.now)
+            except SpecError:  # a zone that another program has, and this one has not: `schedules()` tells it
+                continue
+            for at in times:
                 self._fire(tx, schedule, at)
-            follows = following(schedule, tx.now)
             self.next_at = follows if self.next_at is None else min(self.next_at, follows)
 
     def _fire(self, tx: Transaction, schedule: Schedule, at: int) -> None:

@@ -19,7 +19,7 @@ from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_name
 from otpy.jobs.model.job import State
-from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line
+from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -188,14 +188,36 @@ def replay(system: Inspected, params: Params) -> object:
 
 @register("jobs.pause", right="operate")
 def pause(system: Inspected, params: Params) -> None:
-    """Begin no more jobs of `queue`."""
-    Desk.of(system, params).client.pause(_queue(params))
+    """Begin no more jobs of `queue`, or enqueue no more of `schedule`."""
+    client, schedule = Desk.of(system, params).client, _text(params, "schedule")
+    if schedule is None:
+        client.pause(_queue(params))
+    else:
+        client.pause_schedule(schedule)
 
 
 @register("jobs.resume", right="operate")
 def resume(system: Inspected, params: Params) -> None:
     """Begin them again."""
-    Desk.of(system, params).client.resume(_queue(params))
+    client, schedule = Desk.of(system, params).client, _text(params, "schedule")
+    if schedule is None:
+        client.resume(_queue(params))
+    else:
+        client.resume_schedule(schedule)
+
+
+@register("jobs.schedules", right="read")
+def schedules(system: Inspected, params: Params) -> object:
+    """All schedules, by name."""
+    desk = Desk.of(system, params)
+    now = desk.now()
+    return [schedule_line(one, now) for one in desk.client.schedules()]
+
+
+@register("jobs.unschedule", right="operate")
+def unschedule(system: Inspected, params: Params) -> None:
+    """Forget `schedule`."""
+    Desk.of(system, params).client.drop_schedule(_text(params, "schedule") or "")
 
 
 @register("jobs.scale", right="operate")

@@ -165,6 +165,30 @@ def test_a_queue_is_paused_until_it_is_resumed(client: jobs.Client, otpy: Callab
     assert "paused" not in otpy("jobs", "shop").output
 
 
+def test_schedules_are_listed_paused_and_forgotten(
+    tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
+) -> None:
+    class Shop(library.Supervisor):
+        def children(self) -> list[library.ChildSpec]:
+            weekly = jobs.cron("0 8 * * 1", send_mail.new("a@b"), id="weekly", tz="Europe/Berlin")
+            return [jobs.engine(tmp_path / "jobs.db", [send_mail], cron=[weekly])]
+
+    with library.run(Shop, name="shop", control_directory=directory) as system:
+        system.wait_idle(timeout=20.0)
+        before = otpy("jobs", "schedules", "shop").output
+        assert "weekly  0 8 * * 1 Europe/Berlin" in before
+        assert " in " in before
+        assert otpy("jobs", "pause", "shop", "weekly", "--schedule").exit_code == 0
+        assert otpy("jobs", "schedules", "shop").output.rstrip().endswith("paused")
+        assert otpy("jobs", "resume", "shop", "weekly", "--schedule").output == "weekly goes on\n"
+        assert json.loads(otpy("jobs", "schedules", "shop", "--json").output)[0]["paused"] is False
+        assert otpy("jobs", "unschedule", "shop", "weekly").output == "weekly is forgotten\n"
+        assert otpy("jobs", "schedules", "shop").output == "no schedule is declared\n"
+        again = otpy("jobs", "unschedule", "shop", "weekly")
+        system.wait_idle(timeout=20.0)
+    assert (again.exit_code, again.output) == (70, "Error: there is no schedule 'weekly'\n")
+
+
 def test_a_running_job_says_at_which_agent_it_is(client: jobs.Client, otpy: Callable[..., Result]) -> None:
     GATES.append(Gate())
     client.enqueue(hold.new())

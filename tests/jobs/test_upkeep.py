@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from otpy.jobs.janitor import Janitor
 from otpy.jobs.kind import job
 from otpy.jobs.retry import Retry
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
+from otpy.jobs.writer import Writer
 from otpy.testing import Gate, Recorder
 
 from .pair import LEASE, Pair
@@ -322,3 +324,49 @@ def test_a_job_of_a_schedule_has_its_delay_and_its_deadline_from_the_time_that_c
     assert [(one.state, one.run_at % 60_000, (one.deadline_at or 0) % 60_000) for one in found] == [
         ("done", 5_000, 30_000)
     ] * 2
+
+
+def test_a_schedule_is_seen_paused_resumed_and_dropped(timed: otpy.System, clock: VirtualClock, tmp_path: Path) -> None:
+    timed.start(engine(tmp_path / "jobs.db", [NOTHING], cron=[cron("* * * * *", NOTHING.new(), id="tick")]))
+    client = of(timed)
+    timed.wait_idle()
+    (seen,) = client.schedules()
+    assert (seen.id, seen.kind, seen.queue, seen.is_paused) == ("tick", NOTHING.name, "default", False)
+    assert seen.next_at is not None
+    assert 0 < seen.next_at - seen.last_at <= 60_000
+    client.pause_schedule("tick")
+    clock.advance(150.0)
+    (paused,) = client.schedules()
+    assert (paused.is_paused, paused.next_at, client.find()) == (True, None, [])
+    client.resume_schedule("tick")
+    clock.advance(60.0)
+    assert len(client.find()) == 1, "what passed in the pause is left out"
+    with pytest.raises(jobs.NoSuchScheduleError, match="there is no schedule 'tock'"):
+        client.drop_schedule("tick", "tock")
+    assert len(client.schedules()) == 1, "all of them, or none"
+    client.drop_schedule("tick")
+    clock.advance(120.0)
+    assert (client.schedules(), len(client.find())) == ([], 1)
+
+
+def test_a_schedule_whose_zone_is_not_known_here_holds_up_no_other(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path
+) -> None:
+    """Another program has declared it, whose machine knows more zones."""
+    timed.start(engine(tmp_path / "jobs.db", [NOTHING], cron=[cron("* * * * *", NOTHING.new(), id="tick")]))
+    client = of(timed)
+    timed.wait_idle()
+    writer = timed.ref(otpy.name(Writer, "jobs/writer"))
+
+    def declare(tx: Any) -> None:
+        (known,) = tx.schedules()
+        tx.plan([replace(known, id="a", tz="Moon/Far_Side")])
+
+    with Recorder(timed) as told:
+        writer.call(Writer.run, declare)
+        clock.advance(121.0)
+        assert [event for event in told.events if "Child" in type(event).__name__] == []
+    assert len(client.find()) == 2
+    odd, tick = client.schedules()
+    assert (odd.next_at, tick.problem) == (None, None)
+    assert "a zone of the IANA database" in (odd.problem or "")

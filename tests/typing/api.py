@@ -402,6 +402,10 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(engine.crews(), list[jobs.CrewLook])
     assert_type(engine.scale("mail", 8, spare=2), jobs.CrewLook)
     engine.scale("mail", 8, 2)  # type: ignore[call-arg]
+    assert_type(engine.schedules(), list[jobs.ScheduleLook])
+    engine.pause_schedule("weekly", "daily")
+    engine.resume_schedule("weekly")
+    engine.drop_schedule("weekly")
     engine.pause("mail")
     assert_type(engine.paused(), dict[str, int])
     engine.resume("mail")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from otpy.jobs.model.job import State
 
-__all__ = ["CrewLook", "Look", "QueueLook", "Want"]
+__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "Want"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +58,22 @@ class CrewLook:
     """Those that there are. Fewer for a moment after one has gone, and for longer when they do not start."""
     problem: str | None = None
     """Why they do not, as the last of them has said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleLook:
+    """How a schedule is, whichever program has declared it. Times are milliseconds, as those of jobs."""
+
+    id: str
+    expr: str
+    tz: str
+    kind: str
+    """What its jobs are."""
+    queue: str
+    last_at: int
+    """The last of its times that was done, or left out; before the first one, when it was declared."""
+    next_at: int | None
+    """The next one; None while it is paused, or has a problem."""
+    is_paused: bool
+    problem: str | None = None
+    """Why its times cannot be reckoned here, as when a zone is not known: it is left out by this program."""

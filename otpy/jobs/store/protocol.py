@@ -146,6 +146,9 @@ class Transaction(Protocol):
     def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
         """Enqueue the job of a schedule for one of its times, once, whoever asks; returns those to be cancelled."""
 
+    def unplan(self, id: str) -> bool:
+        """Forget a schedule; its jobs stay. False when there is none."""
+
     def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
         """Fire it no more, or again; what was missed meanwhile is left out. False when there is none."""
 

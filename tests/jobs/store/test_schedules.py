@@ -77,6 +77,17 @@ def test_overlap(
     settle(store, job, "done")
 
 
+def test_one_that_is_forgotten_fires_no_more_and_begins_anew_when_it_is_declared_again(
+    store: Store, fence: Fence, clock: Clock
+) -> None:
+    planned(store, hourly(fired_at=1))
+    with store.transaction() as tx:
+        assert (tx.unplan("s"), tx.unplan("s"), tx.schedules()) == (True, False, [])
+    assert fire(store, fence, clock.now + 5) == []
+    clock.now += 70
+    assert planned(store, hourly()) == [hourly(fired_at=clock.now)]
+
+
 def test_a_pause_leaves_out_what_comes_meanwhile(store: Store, fence: Fence, clock: Clock) -> None:
     planned(store, hourly())
     with store.transaction() as tx:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["fire", "pause", "plan", "schedules"]
+__all__ = ["fire", "pause", "plan", "schedules", "unplan"]
 
 FIELDS = [field.name for field in fields(Schedule)]
 TIMES = ("expr", "tz")
@@ -73,6 +73,11 @@ def _due(schedule: Schedule, at: int, run_at: int, now: int) -> NewJob:
     deadline_at = None if job.deadline_at is None else max(run_at, now) + job.deadline_at
     key, run_at = f"{schedule.id} at {at}", run_at + job.run_at
     return job._replace(key=key, run_at=run_at, deadline_at=deadline_at, schedule=schedule.id)
+
+
+def unplan(db: sqlite3.Connection, id: str) -> bool:
+    """Forget one."""
+    return bool(db.execute("delete from otpy_schedule where id = ?", (id,)).rowcount)
 
 
 def pause(db: sqlite3.Connection, id: str, *, is_paused: bool, now: int) -> bool:

@@ -206,6 +206,10 @@ class SqliteTransaction:
             return None
         return planned.fire(self._db, self._tally, id, at=at, run_at=run_at, now=self.now)
 
+    def unplan(self, id: str) -> bool:
+        """Forget a schedule."""
+        return planned.unplan(self._db, id)
+
     def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
         """Fire it no more, or again."""
         return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
