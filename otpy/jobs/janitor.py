@@ -44,17 +44,14 @@ class Round:
         """Of this leader."""
         self.fence = fence
         self.ready: set[str] = set()
-        self.is_backlog = False
         self.due: int | None = None
         self.is_over = False
 
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
-        promoted = tx.promote(LIMIT, self.fence)
-        self.is_over = promoted is None
+        self.is_over = tx.promote(LIMIT, self.fence) is None
         tx.expire(LIMIT, self.fence)
         self.ready = tx.ready()  # other programs enqueue, too
-        self.is_backlog = bool(self.ready or promoted)  # the numbers are those before this transaction
         self.due = tx.due()
 
 
@@ -129,7 +126,7 @@ class Janitor(GenServer):
             self.leader.tell("look")
         if done.ready:
             self.scheduler.cast(Scheduler.hope, done.ready)
-        most = BACKLOG if done.is_backlog else min(self.setup.lease / 2, 60.0)
+        most = BACKLOG if done.ready else min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
         self._wait(0.0 if self._is_wanted and not done.is_over else min(most, left))
 

@@ -47,7 +47,7 @@ class Transaction(Protocol):
         """Whether a job of it is ready now."""
 
     def ready(self) -> set[str]:
-        """The queues that had ready jobs when this transaction began: cheap, however many there are."""
+        """The queues with ready jobs, with what this transaction has done so far; cheap, however many there are."""
 
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up ready jobs with a priority above 0 by one for each `step_ms` that they have waited."""
@@ -135,7 +135,7 @@ class Transaction(Protocol):
         """Jobs that fit, the newest first."""
 
     def queues(self) -> list[QueueLook]:
-        """How each queue is, by name."""
+        """How each queue is, by name; with what this transaction has done so far."""
 
     def plan(self, schedules: Sequence[Schedule]) -> None:
         """Keep these; one whose times have changed begins anew: its past is not made up for."""

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["age", "allow", "claim_fairly", "is_shared", "unused"]
+__all__ = ["AGE", "AGED", "age", "allow", "claim_fairly", "is_shared", "unused"]
 
 RING = 64
 """Tenants with something to give whose jobs are looked at for one wish; the next wish goes on behind them."""
 
-
+AGED = "select max(aged) from otpy_job where state = 'ready' and priority > 0 and aged < ?"
 AGE = """
 update otpy_job set priority = priority - 1, aged = aged + 1 where id in (
-    select id from otpy_job where state = 'ready' and priority > 0 and run_at + ? * (aged + 1) <= ? limit ?
+    select id from otpy_job where state = 'ready' and priority > 0 and aged = ? and run_at <= ? limit ?
 )
 """
+"""For those that have aged so many steps before, which makes their time one range of an index: all that are ready are
+not looked at, however many there are."""
 
 
 def is_shared(db: sqlite3.Connection, queue: str) -> bool:
@@ -115,6 +117,14 @@ def unused(db: sqlite3.Connection, key: str, rate: Rate, *, number: int) -> None
 
 
 def age(db: sqlite3.Connection, *, step_ms: int, limit: int, now: int) -> int:
-    """Move up what has waited: one step of priority for each `step_ms`, up to 0; what is urgent does not age."""
-    done = db.execute(AGE, (step_ms, now, limit))
-    return done.rowcount
+    """Move up what has waited: one step of priority for each `step_ms`, up to 0; what is urgent does not age.
+
+    Each at most one step: those that have aged most come first.
+    """
+    done, aged = 0, 2**63 - 1
+    while done < limit:
+        (aged,) = db.execute(AGED, (aged,)).fetchone()
+        if aged is None:
+            break
+        done += db.execute(AGE, (aged, now - step_ms * (aged + 1), limit - done)).rowcount
+    return done

@@ -89,8 +89,9 @@ class Tally:
         self._changes.subtract(gone)
 
     def write(self, db: sqlite3.Connection | sqlite3.Cursor) -> None:
-        """Write them down, in the transaction."""
+        """Write them down, in the transaction: before it is committed, or before somebody looks in it."""
         changes = [(queue, state, number) for (queue, state), number in self._changes.items() if number]
+        self._changes.clear()
         db.executemany(
             "insert into otpy_tally (queue, state, number) values (?, ?, ?)"
             " on conflict (queue, state) do update set number = number + excluded.number",

@@ -78,7 +78,8 @@ class SqliteTransaction:
         return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
 
     def ready(self) -> set[str]:
-        """The queues that had ready jobs before."""
+        """The queues that have ready jobs."""
+        self._tally.write(self._db)
         return looks.ready(self._db)
 
     def pause(self, queue: str) -> None:
@@ -188,7 +189,8 @@ class SqliteTransaction:
         return looks.running(self._db)
 
     def queues(self) -> list[QueueLook]:
-        """How each queue is."""
+        """How each queue is, with what this transaction has done so far."""
+        self._tally.write(self._db)
         return looks.queues(self._db)
 
     def plan(self, schedules: Sequence[Schedule]) -> None:

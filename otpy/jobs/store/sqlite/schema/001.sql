@@ -46,7 +46,7 @@ create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is no
 create index otpy_job_dead on otpy_job (id) where state = 'dead';
 create index otpy_job_finished on otpy_job (finished_at) where finished_at is not null;
 create index otpy_job_tenant on otpy_job (queue, tenant, priority, run_at, id) where state = 'ready' and tenant <> '';
-create index otpy_job_ageing on otpy_job (run_at) where state = 'ready' and priority > 0;
+create index otpy_job_ageing on otpy_job (aged, run_at) where state = 'ready' and priority > 0;
 create unique index otpy_job_own_key on otpy_job (own_key) where own_key is not null;
 create unique index otpy_job_until_started on otpy_job (unique_key)
     where unique_until = 'started' and state in ('scheduled', 'ready');
