@@ -129,6 +129,11 @@ class Keeper(Gentle):
         """Whether nothing of the user's has to run before it can say what it declares."""
         return cls.init is Keeper.init and not cls._own_init
 
+    @classmethod
+    def is_sealed(cls) -> bool:
+        """Whether a survey passes over what is below it: a part of otpy's that was checked as a whole."""
+        return False
+
     def otpy_children(self) -> ChildTable:
         """The table, for the inspector."""
         return self._table

@@ -135,6 +135,8 @@ class _Look:
     def _plan(self, path: str, entry: Entry, known: _Below) -> Keeper | None:
         """An object that never runs, to be asked what it declares."""
         cls: Any = entry.cls
+        if cls.is_sealed():
+            return None
         if not (cls.declares_by_itself() or self._with_init):
             known.unknown = f"{cls.__name__} has an init of its own, and --init was not given"
             return None

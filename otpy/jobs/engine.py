@@ -50,6 +50,11 @@ class Engine(Supervisor):
         is_virtual = self.system.is_virtual
         self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
 
+    @classmethod
+    def is_sealed(cls) -> bool:
+        """Nothing in it is the user's to mend, and its options were checked when it was declared."""
+        return True
+
     def children(self) -> list[ChildSpec]:
         """In start order; the leader is stopped first, and ends its duties before it resigns."""
         setup, herald = self.setup, Herald(self.system, self.setup.name)

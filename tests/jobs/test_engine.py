@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.actors.survey import survey
+from otpy.core.doubts import doubts
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.decisions import Cancel, Dead, Snooze
@@ -131,3 +133,18 @@ def test_a_limit_of_a_queue_holds(system: otpy.System, tmp_path: Path) -> None:
     assert ended(client, system, DOUBLE.new(1)).state == "done"
     assert client.queues()[1].numbers == {"ready": 4, "running": 2}
     gate.open()
+
+
+def test_a_check_of_the_tree_has_nothing_to_say_against_an_engine(tmp_path: Path) -> None:
+    """What it is made of is not the user's to mend."""
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [engine(tmp_path / "jobs.db", [job(double)])]
+
+    found = survey("shop", otpy.child(Shop))
+    assert found.errors == ()
+    assert found.root is not None
+    assert [(part.path, part.children, part.unknown) for part in found.root.children] == [("shop/jobs", (), None)]
+    assert list(doubts(found.root, 30.0)) == []
+    assert list(tmp_path.iterdir()) == []
