@@ -49,7 +49,7 @@ class _Jobs(click.Group):
 def jobs() -> None:
     """See and mend the durable jobs of the program NAME: `otpy jobs NAME` shows its queues.
 
-    NAME may be left out of `otpy jobs` when one program runs.
+    NAME may be left out of `otpy jobs`, `list` and `dead` when one program runs.
     """
 
 
@@ -75,28 +75,28 @@ def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool)
 
 
 @jobs.command("list")
-@name_argument
+@click.argument("name", required=False)
 @click.option("--queue", help="Only of this one.")
 @click.option("--state", help="Only in this one: scheduled, ready, running, done, dead, cancelled, replayed.")
 @click.option("--kind", help="Only of this kind.")
 @click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
 @_common
-def list_(reach: Reach, name: str, engine: str | None, *, as_json: bool, **look: Any) -> None:
+def list_(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, **look: Any) -> None:
     """List jobs of NAME, the newest first."""
-    _list(reach, name, engine, look, as_json=as_json)
+    _list(reach, name or reach.only_one(), engine, look, as_json=as_json)
 
 
 @jobs.command("dead")
-@name_argument
+@click.argument("name", required=False)
 @click.option("--queue", help="Only of this one.")
 @click.option("--kind", help="Only of this kind.")
 @click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
 @_common
-def dead(reach: Reach, name: str, engine: str | None, *, as_json: bool, **look: Any) -> None:
+def dead(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, **look: Any) -> None:
     """List the dead letters of NAME: jobs that were given up, and wait for somebody to look."""
-    _list(reach, name, engine, look | {"state": "dead"}, as_json=as_json)
+    _list(reach, name or reach.only_one(), engine, look | {"state": "dead"}, as_json=as_json)
 
 
 @jobs.command("show")

@@ -64,6 +64,15 @@ def client(tmp_path: Path, directory: Path, quiet: None) -> Iterator[jobs.Client
         yield client
 
 
+@pytest.mark.parametrize("command", ["list", "dead"])
+def test_where_one_program_runs_its_name_may_be_left_out(
+    client: jobs.Client, otpy: Callable[..., Result], command: str
+) -> None:
+    by_name, alone = otpy("jobs", command, "shop"), otpy("jobs", command)
+    assert (by_name.exit_code, alone.exit_code) == (0, 0)
+    assert len(alone.output.splitlines()) == len(by_name.output.splitlines()) > 0
+
+
 def test_queues_are_shown_and_crews(client: jobs.Client, otpy: Callable[..., Result]) -> None:
     by_name, alone = otpy("jobs", "shop"), otpy("jobs")
     assert by_name.output == alone.output
