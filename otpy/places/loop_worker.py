@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Crashed
 from otpy.places.loop_seat import TaskSeat, suspended_frames
+from otpy.runtime.async_death import after_async_turn
 from otpy.runtime.async_turn import DONE, turns
 from otpy.runtime.death import finish
 from otpy.runtime.mailbox import rest_again
-from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -174,7 +174,7 @@ class LoopWorker(TaskSeat):
                     is_spoilt = self._is_spoilt()
                 self.ref = None
                 if ref.mailbox or ref.alert:
-                    after_turn(ref)
+                    after_async_turn(ref)
                 else:
                     # As `mailbox.rest`, written out: put `tok` back, then look again.
                     ref.current = None

@@ -15,12 +15,14 @@ from otpy.errors import ActorExit
 from otpy.runtime import death
 from otpy.runtime.crew import crew_of
 from otpy.runtime.extras import AsyncResource, resource_word
+from otpy.runtime.mailbox import ready
 from otpy.runtime.seat import here
+from otpy.runtime.turn import after_turn
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
-__all__ = ["async_close", "async_end", "async_obey", "async_terminate", "farewell"]
+__all__ = ["after_async_turn", "async_close", "async_end", "async_obey", "async_terminate", "farewell"]
 
 log = logging.getLogger("otpy")
 
@@ -87,6 +89,14 @@ async def farewell(ref: Ref[Any]) -> None:
         raise
     except BaseException:
         log.exception("%s: its end was cut short", ref.path)
+
+
+def after_async_turn(ref: Ref[Any]) -> None:
+    """As `turn.after_turn`; who was killed at the very end of its turn, and takes its leave yet, has another one."""
+    if ref.reason is not None and ref.more is not None and (ref.more.resources or crew_of(ref) is not None):
+        ready(ref)
+    else:
+        after_turn(ref)
 
 
 async def async_close(ref: Ref[Any]) -> None:

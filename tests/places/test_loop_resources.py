@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,13 @@ import pytest
 import otpy
 from otpy.core.reason import Crashed, Killed, Shutdown
 from otpy.errors import CallExitError, StartError, StartTimeoutError
+from otpy.places.loop_worker import LoopWorker
 from otpy.testing import Gate
 from support.doer import BOOM, AsyncDoer, Doer
 from support.waits import LONG, hold, note_cancelled, stay
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from otpy.testing import VirtualClock
 
@@ -78,6 +80,37 @@ def test_all_that_was_entered_is_closed_in_one_reverse_order_whatever_the_end(
     system.wait_idle()
     assert not ref.is_alive()
     assert log == OPENED + CLOSED
+
+
+@pytest.mark.parametrize("cls", [AsyncDoer, Several])
+def test_a_kill_at_the_very_end_of_a_turn_closes_it_as_any_other(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, cls: Any
+) -> None:
+    """The turn had looked whether its actor lives, and nobody had looked after what has to be awaited."""
+    log: list[Any] = []
+    looks = LoopWorker._is_spoilt
+    at_its_end = [True]
+
+    def look(worker: LoopWorker) -> bool:
+        ref = worker.ref
+        if ref is not None and at_its_end:
+            at_its_end.clear()
+            in_thread(ref.kill)
+        return looks(worker)
+
+    monkeypatch.setattr(LoopWorker, "_is_spoilt", look)
+    ref = system.start(cls, deed=lambda actor: open_three(actor, log))
+    system.wait_idle()
+    assert ref.reason == Killed()
+    assert log == OPENED + CLOSED
+    assert ref.actor is None
+    assert system.zombies() == []
+
+
+def in_thread(what: Callable[[], object]) -> None:
+    thread = threading.Thread(target=what)
+    thread.start()
+    thread.join()
 
 
 @pytest.mark.parametrize("outcome", ["crash", "stop", "ignore", "fail"])
