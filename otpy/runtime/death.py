@@ -112,7 +112,7 @@ def close_last(ref: Ref[Any], resources: list[Any]) -> None:
         log.exception("%s: closing %s failed", ref.path, resource_word(resource))
 
 
-def finish(  # noqa: C901 - the order of dying is one story
+def finish(  # noqa: C901, PLR0912 - the order of dying is one story
     ref: Ref[Any],
     reason: Reason,
     *,
@@ -154,10 +154,14 @@ def finish(  # noqa: C901 - the order of dying is one story
     if waiting is not None:
         waiting.interrupt(reason)
     for monitor in monitors:
-        monitor.fire(reason)
+        if not monitor.is_outside:
+            monitor.fire(reason)
     for peer in links:
         if peer is not knows:
             exit_signal(peer, ref, reason)
+    for monitor in monitors:  # at last: who has waited for an end asks a supervisor next, and that must know of it
+        if monitor.is_outside:
+            monitor.fire(reason)
     return True
 
 

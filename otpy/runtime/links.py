@@ -48,6 +48,9 @@ class Monitor:
 
     __slots__ = ("muted", "target", "target_ref", "watcher")
 
+    is_outside = False
+    """Whether it is told after all others: see `death.finish`."""
+
     def __init__(self, target: object, target_ref: Ref[Any] | None, watcher: Ref[Any] | None) -> None:
         """Made by `watch`."""
         self.target = target
@@ -83,6 +86,8 @@ class OutsideMonitor(Monitor):
     """A watch held by code outside of any actor, which waits for it."""
 
     __slots__ = ("down", "waiters")
+
+    is_outside = True
 
     def __init__(self, target: object, target_ref: Ref[Any] | None) -> None:
         """Made by `Ref.monitor`."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import threading
+from typing import Any
 
 import pytest
 
 import otpy
 from otpy.errors import DeadlockError, StartError
 from otpy.events import UnknownMessage
+from otpy.runtime import death
 from otpy.testing import Gate, Probe, Recorder
 from support.doer import BOOM, Doer, flush
 
@@ -267,3 +269,27 @@ def test_starting_watching_and_stopping_leaves_nothing(system: otpy.System, roun
     gc.collect()
     # By `type`: other tests leave things behind that do not even say their class.
     assert sum(type(thing) is otpy.Ref and thing.system is system for thing in gc.get_objects()) < 10
+
+
+def test_who_waits_outside_for_an_end_hears_of_it_when_those_linked_to_it_have(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a supervisor that is asked then answers when it has dealt with that end."""
+    peer, ref = system.start(Doer, traps=True), system.start(Doer)
+    peer.call(Doer.do, lambda self: self.link(ref))
+    monitor, gate, tell = ref.monitor(), Gate(), death.exit_signal
+
+    def tell_late(target: Any, *args: Any, **words: Any) -> None:
+        gate.wait()
+        tell(target, *args, **words)
+
+    monkeypatch.setattr(death, "exit_signal", tell_late)
+    with gate:
+        killer = threading.Thread(target=ref.kill)
+        killer.start()
+        gate.reached()
+        assert not ref.is_alive()
+        assert monitor.down is None
+    assert monitor.wait().reason == otpy.Killed()
+    assert [signal.sender for signal in flush(peer)] == [ref]
+    killer.join()
