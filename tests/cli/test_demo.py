@@ -229,7 +229,7 @@ def test_ctrl_c_stops_the_tree_cleanly(folder: Path, directory: Path, mode: list
     assert running.returncode == 0
     ending = "" if mode else "; the same command goes on from there"
     assert re.fullmatch(rf"\n?stopped: 0 of (10|\?) files counted, 0 agents crashed{ending}\n", stdout)
-    assert stderr == ""
+    assert stderr in ("", "agents: 0 of 10\n")  # the first word of how far it is, once a second
 
 
 def test_the_default_folder_is_pythons_own_library(otpy: Otpy, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

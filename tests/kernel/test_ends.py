@@ -286,6 +286,7 @@ def test_a_kill_is_seen_at_once_though_the_code_is_stuck(stage: Stage, place: Pl
     ref = stage.start(place, name=name)
     run(ref, deeds.be_stuck, gate.ref)
     gate.reached()
+    do(stage.start(place), deeds.echo, 1)  # on a loop: it has come to where it can be cancelled
     future = ref.ask("x", block=False)
     assert ends(ref, ref.kill) == otpy.Killed()
     assert stage.system.whereis(name) is None

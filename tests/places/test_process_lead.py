@@ -181,13 +181,18 @@ def test_an_interrupt_at_any_line_loses_no_message_and_no_child(
     far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leads, "WAIT", 100)
-    monkeypatch.setattr(listener.Listener, "_look_after_when_due", lambda _: None)
     places: set[tuple[str, int]] = set()
-    for number in range(1, 56):
-        interrupt_line(number, far, places)
-        assert [far.call(Far.echo, value) for value in range(3)] == [0, 1, 2]
-        assert far.ask(number, block=False).get(timeout=5) == ("asked", number)  # which `Ports` reads
-    assert {"follow", "_is_close", "_peek", "hold_off", "_take", "_give"} <= {name for name, _ in places}
+    wanted = {"follow", "_is_close", "_peek", "hold_off", "_take", "_give"}
+    for _ in range(20):  # on a busy machine a call may have no reason to read, and goes by other lines
+        for number in range(1, 56):
+            with monkeypatch.context() as alone:  # not longer: it looks after what an interrupt has left undone
+                alone.setattr(listener.Listener, "_look_after_when_due", lambda _: None)
+                interrupt_line(number, far, places)
+            assert [far.call(Far.echo, value) for value in range(3)] == [0, 1, 2]
+            assert far.ask(number, block=False).get(timeout=5) == ("asked", number)  # which `Ports` reads
+        if wanted <= {name for name, _ in places}:
+            break
+    assert wanted <= {name for name, _ in places}
     assert not child_of(far).reading.locked()
 
 

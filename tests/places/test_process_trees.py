@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -100,6 +101,7 @@ def test_a_killed_tree_takes_the_refs_inside_along(farm: otpy.System, near: otpy
     ref = farm.start(branch(near))
     (pool, *_) = near.call(Near.met_so_far, 3)
     watch = pool.monitor()
+    os.kill(heard(near)[0][2], signal.SIGSTOP)  # before it can handle what comes
     future = pool.ask("what", block=False)
     ref.kill()
     assert watch.wait().reason == otpy.Killed()

@@ -224,8 +224,9 @@ def test_a_reason_that_is_none_is_refused_where_it_is_written(system: otpy.Syste
     """With the reason None an actor lost its links and its name, its watchers heard of its end, and it lived on."""
     for deed in (lambda _: otpy.Stop(wrong), lambda _: otpy.exit(wrong)):
         ref = system.start(Doer)
+        monitor = ref.monitor()
         ref.cast(Doer.run, deed)
-        reason = ref.monitor().wait().reason
+        reason = monitor.wait().reason
         assert isinstance(reason, Crashed)
         assert "expected a reason such as otpy.Exit(" in reason.text
         assert not ref.is_alive()

@@ -184,8 +184,9 @@ def test_a_name_has_pykkas_ways_of_asking(system: otpy.System) -> None:
     assert handle.proxy().log.get(timeout=5.0) == []
     with pytest.raises(NoProcError):
         proxy.log.get(timeout=5.0)
+    monitor = second.monitor()
     handle.exit(BOOM)
-    assert second.monitor().wait(5.0).reason == BOOM
+    assert monitor.wait(5.0).reason == BOOM
 
 
 @pytest.mark.parametrize("time", [0.0, 0.01])

@@ -90,18 +90,19 @@ def test_a_stop_reports_what_did_not_stop() -> None:
     """One of three hangs; it is named with thread and line, the others have ended."""
     system = otpy.System("t")
     log: list[object] = []
-    gate = Gate()
-    for name in "ac":
-        system.start(otpy.child(Last, log, name).opts(id=name))
+    refs = [system.start(otpy.child(Last, log, name).opts(id=name)) for name in "ac"]
     stuck = system.start(otpy.child(Doer).opts(id="b"))
-    stuck.cast(Doer.run, lambda _: gate.wait())
-    gate.reached()
-    [left] = system.stop(timeout=0.05)
-    assert (left.path, stuck.reason) == ("t/b", otpy.Killed())
-    assert "t/b did not stop: it is on otpy-" in str(left)
-    assert "gate.py" in str(left)
-    assert log in (["c", "a"], ["c"])  # what is stopped after the time is over is killed
-    gate.open()
+    with Gate() as gate:
+        stuck.cast(Doer.run, lambda _: gate.wait())
+        gate.reached()
+        left = {late.path: str(late) for late in system.stop(timeout=0.05)}
+        assert stuck.reason == otpy.Killed()
+        assert "t/b did not stop: it is on otpy-" in left["t/b"]
+        assert "gate.py" in left["t/b"]
+        # What is stopped after the time is over is killed, and late itself when a busy machine lets it not end at once.
+        assert set(left) <= {"t/a", "t/b", "t/c"}
+        assert log in (["c", "a"], ["c"], ["a"], [])
+        assert not any(ref.is_alive() for ref in refs)
 
 
 def test_stopping_twice_is_harmless(system: otpy.System) -> None:
