@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
-from otpy.core.decision import NoReply
+from otpy.core.decision import Fail, NoReply
+from otpy.core.reason import Shutdown
 from otpy.jobs.errors import StoreError
 from otpy.jobs.insertion import do_all
 from otpy.runtime.request import call, cast
@@ -47,10 +48,14 @@ class Writer(GenServer):
     place: ClassVar[str] = "thread"
     trap_exit = True
 
-    def init(self, opened: Callable[[], Store], herald: Callable[[News], object] = bool) -> None:
+    def init(self, opened: Callable[[], Store], herald: Callable[[News], object] = bool) -> Fail | None:
         """Open the store, in its own thread; `herald` is told, here, what each commit has made possible."""
         self._herald = herald
-        self.store = self.use(closing(opened()))
+        try:
+            store = opened()
+        except StoreError as error:  # no fault of this actor: a sentence, and no crash report
+            return Fail(Shutdown(str(error)))
+        self.store = self.use(closing(store))
         self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
         self._failure: StoreError | None = None
         self._failures = 0
@@ -58,6 +63,7 @@ class Writer(GenServer):
         self._shared, self._served = 1, 0.0
         self._looks: list[int] = []
         self._standing: Standing | None = None
+        return None
 
     @call
     def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns

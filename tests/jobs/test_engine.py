@@ -10,6 +10,8 @@ import pytest
 import otpy
 from otpy.actors.survey import survey
 from otpy.core.doubts import doubts
+from otpy.errors import StartError
+from otpy.events import ActorCrashed
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.decisions import Cancel, Dead, Snooze
@@ -17,7 +19,7 @@ from otpy.jobs.engine import engine
 from otpy.jobs.errors import KeyTakenError
 from otpy.jobs.kind import job
 from otpy.jobs.retry import Retry
-from otpy.testing import Gate
+from otpy.testing import Gate, Recorder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,3 +150,15 @@ def test_a_check_of_the_tree_has_nothing_to_say_against_an_engine(tmp_path: Path
     assert [(part.path, part.children, part.unknown) for part in found.root.children] == [("shop/jobs", (), None)]
     assert list(doubts(found.root, 30.0)) == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["no folder/jobs.db", "other.db"])
+def test_a_file_that_cannot_be_opened_is_told_in_a_sentence(
+    timed: otpy.System, tmp_path: Path, quiet: None, name: str
+) -> None:
+    """No actor is at fault, so none crashes, and nobody reads a traceback."""
+    (tmp_path / "other.db").write_text("something else")
+    with Recorder(timed, ActorCrashed) as crashes, pytest.raises(StartError) as failed:
+        timed.start(engine(tmp_path / name, [job(double)]))
+    assert f"shutdown: {tmp_path / name}: " in str(failed.value)
+    assert crashes.events == []
