@@ -71,6 +71,9 @@ def check_process_options(path: str, cls: type[Actor], spec: ChildSpec) -> None:
         value = getattr(options, word)
         if value is not None and options.on_stuck is None:
             raise SpecError(path, f"{word}={value!r} is for a child with place='process'; leave it out")
+    what = getattr(spec.start, "__qualname__", safe_repr(spec.start))
+    if is_process and "<" in what:  # what is made in a function, or a lambda
+        raise SpecError(path, f"place='process', but {what} cannot be imported there; define it in a module")
     if options.on_stuck is None:
         return
     if is_process:
@@ -80,7 +83,6 @@ def check_process_options(path: str, cls: type[Actor], spec: ChildSpec) -> None:
     if cls.is_supervisor:
         raise SpecError(path, "on_stuck is for workers: the code of a supervisor does not get stuck")
     if not _is_importable(spec.start):
-        what = getattr(spec.start, "__qualname__", safe_repr(spec.start))
         raise SpecError(path, f"on_stuck='process', but {what} cannot be imported there; define it in a module")
 
 

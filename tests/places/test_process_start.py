@@ -11,7 +11,7 @@ import pytest
 
 import otpy
 from otpy.core.reason import TimedOut
-from otpy.errors import IgnoredError, StartError, StartTimeoutError
+from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError
 from otpy.places.process.ports import ports_of
 from support.far import Far, Near, Odd, greet
 
@@ -68,14 +68,16 @@ def test_one_that_was_kept_ready_and_has_died_is_replaced(farm: otpy.System) -> 
     ref = farm.start(far())
     ref.call(Far.where)
     ready = ports_of(farm).spares.by_module[Far.__module__]
-    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # its birth was told before this one's
+    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()
+    farm.wait_idle()  # its birth was told before the end of this one
     pid = ready.pid
     assert pid is not None
     pidfd = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
     select.select([pidfd], [], [], 5.0)
     os.close(pidfd)
-    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()  # the helper has told of its end by now
+    farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()
+    farm.wait_idle()  # the helper has told of its end by now
     assert ports_of(farm).spares.by_module.get(Far.__module__) is not ready
     assert farm.start(far()).call(Far.where)[0] != pid
 
@@ -123,12 +125,14 @@ def test_arguments_that_cannot_be_loaded_fail_the_start(farm: otpy.System) -> No
         farm.start(far(Odd(1, bad=True)))
 
 
-def test_a_class_that_cannot_be_imported_fails_the_start(farm: otpy.System) -> None:
+def test_a_class_that_cannot_be_imported_is_refused(farm: otpy.System) -> None:
     class Local(otpy.GenServer):
         place = "process"
 
-    with pytest.raises(StartError, match="Local"):
+    with pytest.raises(SpecError, match=r"Local cannot be imported there; define it in a module"):
         farm.start(Local)
+    with pytest.raises(SpecError, match="<lambda> cannot be imported there"):
+        farm.start(otpy.child(lambda: None).opts(place="process"))
 
 
 def test_a_function_runs_in_a_process_and_ends(farm: otpy.System) -> None:
