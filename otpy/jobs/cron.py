@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.declared import is_text
 from otpy.jobs.model.look import ScheduleLook
 from otpy.jobs.spec import check_words, job_specs
 
@@ -61,6 +62,11 @@ class Cron:
 
     def check(self) -> None:
         """Refuse what cannot work. Raises SpecError."""
+        if not is_text(self.id):
+            raise SpecError("cron", f"id={safe_repr(self.id)}: a text")
+        for name, value in (("expr", self.expr), ("tz", self.tz)):
+            if not is_text(value):
+                raise SpecError(self.id, f"{name}={safe_repr(value)}: a text")
         zone(self.id, self.tz)
         next(_times(self.id, self.expr, datetime.now(ZoneInfo("UTC"))))
         if self.missed not in ("skip", "latest", "all"):

@@ -14,6 +14,7 @@ from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.cron import Cron
+from otpy.jobs.declared import is_text, whole_path
 from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
 from otpy.jobs.herald import Herald
@@ -116,11 +117,13 @@ def engine(
     Raises:
         SpecError: options that cannot work.
     """
+    if not is_text(name):
+        raise SpecError("engine", f"name={safe_repr(name)}: a text")
     crews, queues, cron = _all(name, crews, Crew), _all(name, queues, Queue), _all(name, cron, Cron)
     known = _by("name", name, _all(name, kinds, Kind))
     setup = Setup(
         name=name,
-        path=str(path),
+        path=whole_path(name, path),
         kinds=known,
         crews=_crews(tuple(_by("name", name, crews).values()), known, name),
         queues=_by("name", name, queues),

@@ -11,10 +11,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack, get_args, overload
 
-from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.args import encode
+from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.labels import label_problem, written
 from otpy.jobs.model.new import Conflict, Unique, Until
@@ -58,10 +58,12 @@ class Kind(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], **options: Unpack[KindOptions]) -> None:
         """Made by `@job`, which says what the options mean."""
+        if not callable(function):
+            raise SpecError("job", f"{safe_repr(function)}: a function, or a coroutine function")
         update_wrapper(self, function)
         self.function = function
         self._options = options
-        self.signature = inspect.signature(function)
+        self.signature = _signature_of(function)
         self.name = options.get("name") or _name_of(function)
         self.queue = options.get("queue", "default")
         self.retry = options.get("retry", Retry())
@@ -127,7 +129,9 @@ class Kind(Generic[P, R]):
     def _problems(self) -> Iterator[str]:
         if inspect.isgeneratorfunction(self.function) or inspect.isasyncgenfunction(self.function):
             yield "it is a generator: nothing of it would run; a function that returns a list, or None"
-        if not isinstance(self.queue, str) or not self.queue:
+        if not is_text(self.name):
+            yield f"name={safe_repr(self.name)}: a text"
+        if not is_text(self.queue):
             yield f"queue={safe_repr(self.queue)}: a text"
         problem = self.retry.problem() if isinstance(self.retry, Retry) else f"retry={self.retry!r}: a jobs.Retry"
         problem = problem or label_problem("needs", self._options.get("needs", ()))
@@ -147,14 +151,23 @@ class Kind(Generic[P, R]):
     def _number_problems(self) -> Iterator[str]:
         for name in ("timeout", "stall_timeout"):
             value = getattr(self, name)
-            if value is not None and not (is_number(value) and value > 0):
+            if value is not None and not is_seconds(value):
                 yield f"{name}={safe_repr(value)}: seconds > 0, or None"
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             yield f"limit={safe_repr(self.limit)}: a whole number >= 1, or None"
 
 
+def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except ValueError as error:  # some of C have none
+        raise SpecError("job", f"{safe_repr(function)}: {error}; put it into a function of your own") from None
+
+
 def _name_of(function: Callable[..., Any]) -> str:
     """Where it is found; that of a program's main file is the file's own, however the program was started."""
+    if not hasattr(function, "__qualname__"):
+        raise SpecError("job", f"{safe_repr(function)} has no name: give one, as in @jobs.job(name=…)")
     module = function.__module__
     if module in ("__main__", "__mp_main__"):
         module = Path(getattr(sys.modules[module], "__file__", None) or module).stem

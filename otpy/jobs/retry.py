@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from otpy.core.backoff import Backoff
 from otpy.core.number import is_number
+from otpy.core.text import safe_repr
 from otpy.jobs.decisions import MOST_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Action", "Retry"]
 
 Action: TypeAlias = Literal["retry", "fail", "ignore", "dead"]
 """`retry`: another attempt, while there are any; `fail`: none, and nobody needs to look, so the job ends `cancelled`;
 `ignore`: the job is done; `dead`: none, and it goes to the dead letters."""
+
+MOST_ATTEMPTS = 1_000_000_000
+"""More than there is time for."""
 
 ACTIONS = ("retry", "fail", "ignore", "dead")
 
@@ -51,14 +56,29 @@ class Retry:
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
+        return next(self._problems(), None)
+
+    def _problems(self) -> Iterator[str]:
         for name, value in (("errors", self.errors), ("crashes", self.crashes)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                return f"{name}={value!r}: a whole number >= 1"
+            if type(value) is not int or not 0 < value < MOST_ATTEMPTS:
+                yield f"{name}={value!r}: a whole number >= 1"
         if not isinstance(self.backoff, Backoff):
-            return f"backoff={self.backoff!r}: an otpy.Backoff"
-        for kind, action in self.table.items():
-            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-                return f"table: {kind!r} is no class of errors"
-            if action not in ACTIONS:
-                return f"table: {action!r}: one of {', '.join(ACTIONS)}"
-        return self.backoff.problem()
+            yield f"backoff={self.backoff!r}: an otpy.Backoff"
+        if not callable(self.retry_after):
+            yield f"retry_after={safe_repr(self.retry_after)}: a function of an error"
+        if not isinstance(self.table, Mapping):
+            yield f"table={safe_repr(self.table)}: a dict of classes of errors"
+        yield from _wrong(self.table)
+        problem = self.backoff.problem()
+        if problem is not None:
+            yield problem
+        if self.backoff.most >= MOST_SECONDS:
+            yield f"backoff: most={self.backoff.most!r}: less than {MOST_SECONDS:g} seconds"
+
+
+def _wrong(table: Mapping[type[BaseException], Action]) -> Iterator[str]:
+    for kind, action in table.items():
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            yield f"table: {kind!r} is no class of errors"
+        if action not in ACTIONS:
+            yield f"table: {action!r}: one of {', '.join(ACTIONS)}"

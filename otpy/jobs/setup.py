@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from otpy.core.number import is_number
-from otpy.core.spec import Name
+from otpy.core.spec import Name, Place
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.jobs.decisions import MOST_SECONDS
+from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.schedule import Schedule
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from otpy.core.backoff import Backoff
-    from otpy.core.spec import Place
     from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
@@ -81,16 +82,29 @@ class Crew:
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
-        if not isinstance(self.name, str) or not self.name:
+        if not is_text(self.name):
             return f"Crew(name={safe_repr(self.name)}): a text"
-        if self.queues is not None and not isinstance(self.queues, tuple | list | set | frozenset):
-            return f"crew {self.name!r}: queues={safe_repr(self.queues)}: a tuple of texts, or None"
-        if type(self.size) is not int or self.size < 1:
-            return f"crew {self.name!r}: size={safe_repr(self.size)}: a whole number >= 1"
-        if type(self.spare) is not int or self.spare < 0:
-            return f"crew {self.name!r}: spare={safe_repr(self.spare)}: a whole number >= 0"
-        problem = label_problem("labels", self.labels)
+        problem = next(self._problems(), None)
         return None if problem is None else f"crew {self.name!r}: {problem}"
+
+    def _problems(self) -> Iterator[str]:
+        if not (self.queues is None or (_is_many(self.queues) and all(map(is_text, self.queues)))):
+            yield f"queues={safe_repr(self.queues)}: a tuple of texts, or None"
+        for name, value, least in (("size", self.size, 1), ("spare", self.spare, 0)):
+            if type(value) is not int or value < least:
+                yield f"{name}={safe_repr(value)}: a whole number >= {least}"
+        if self.place not in get_args(Place):
+            yield f"place={safe_repr(self.place)}: {', '.join(get_args(Place))}"
+        if self.max_memory_bytes is not None and self.place != "process":
+            yield "max_memory_bytes is for place='process'"
+        problem = label_problem("labels", self.labels)
+        if problem is not None:
+            yield problem
+
+
+def _is_many(values: object) -> bool:
+    """A text alone would be taken letter by letter."""
+    return isinstance(values, tuple | list | set | frozenset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +208,11 @@ class Setup:
             ("busy", self.busy_seconds),
             ("grace", self.grace),
         ):
-            if not (is_number(value) and value > 0):
+            if not is_seconds(value):
                 sound = False
-                yield f"{name}={safe_repr(value)}: seconds > 0"
+                yield f"{name}={safe_repr(value)}: seconds > 0, and less than {MOST_SECONDS:g}"
+        if self.redact is not None and not callable(self.redact):
+            yield f"redact={safe_repr(self.redact)}: a function of a text, or None"
         need = 3 * self.beat_seconds + DELAY + self.busy_seconds if sound else 0.0
         if need > self.lease:
             yield (

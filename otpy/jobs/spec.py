@@ -10,6 +10,7 @@ from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.jobs.decisions import MOST_SECONDS
+from otpy.jobs.declared import is_text
 from otpy.jobs.model.new import NewJob
 
 if TYPE_CHECKING:
@@ -76,12 +77,13 @@ class JobSpec(Generic[R]):
             return f"delay={safe_repr(self.delay)}: seconds >= 0"
         if self.deadline is not None and not _is_time(self.deadline):
             return f"deadline={safe_repr(self.deadline)}: seconds >= 0, or None"
-        if not isinstance(self.priority, int) or abs(self.priority) > MOST_PRIORITY:
+        if self.key is not None and not is_text(self.key):
+            return f"key={safe_repr(self.key)}: a text, or None"
+        if type(self.priority) is not int or abs(self.priority) > MOST_PRIORITY:
             return f"priority={safe_repr(self.priority)}: a whole number, less is sooner"
-        for name in ("tenant", "queue"):
-            if not isinstance(getattr(self, name), str):
-                return f"{name}={safe_repr(getattr(self, name))}: a text"
-        return None
+        if not is_text(self.queue):
+            return f"queue={safe_repr(self.queue)}: a text"
+        return None if self.tenant == "" or is_text(self.tenant) else f"tenant={safe_repr(self.tenant)}: a text"
 
 
 def check_words(where: str, words: Collection[str], known: type) -> None:

@@ -414,3 +414,11 @@ def test_a_text_that_the_hook_fails_on_is_not_kept(path: Path) -> None:
         (job,) = claim(one, fence)
         settle(one, job, "dead", "error")
         assert get(one, job.id).attempts[0].text == "(not kept: redact raised IndexError)"
+
+
+@pytest.mark.parametrize("said", ["", "insert into otpy_schema values ('x')"])
+def test_a_file_whose_version_is_none_is_damaged(tmp_path: Path, said: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as db:
+        db.executescript(f"create table otpy_schema (version); {said}")
+    with pytest.raises(StoreBrokenError, match=r"the file is damaged: .*its version is"):
+        SqliteStore(tmp_path / "jobs.db")

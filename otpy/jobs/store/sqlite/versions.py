@@ -33,7 +33,12 @@ def version_of(db: sqlite3.Connection | sqlite3.Cursor) -> int:
     """The version of its tables; 0 when it has none. In a table, for `user_version` is the caller's own."""
     if db.execute("select 1 from sqlite_master where name = 'otpy_schema'").fetchone() is None:
         return 0
-    return int(db.execute("select max(version) from otpy_schema").fetchone()[0])
+    (found,) = db.execute("select max(version) from otpy_schema").fetchone()
+    if not isinstance(found, int):
+        broken = sqlite3.DatabaseError(f"its version is {found!r}")
+        broken.sqlite_errorname = "SQLITE_CORRUPT"
+        raise broken
+    return found
 
 
 def migrate(db: sqlite3.Connection, path: str, *, is_alone: bool, scripts: Sequence[str] = SCRIPTS) -> None:

@@ -1,0 +1,38 @@
+"""What an engine is given, looked over before anything is made of it: mistakes are told where they were written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otpy.core.number import is_number
+from otpy.core.text import safe_repr
+from otpy.errors import SpecError
+from otpy.jobs.decisions import MOST_SECONDS
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+__all__ = ["is_seconds", "is_text", "whole_path"]
+
+
+def whole_path(engine: str, path: object) -> str:
+    """The store's file as it is found also when the program's folder is another one. Raises SpecError."""
+    if not isinstance(path, str | os.PathLike) or not is_text(os.fspath(path)):
+        raise SpecError(engine, f"path={safe_repr(path)}: a file")
+    found: str = os.fspath(path)
+    return found if found == ":memory:" else str(Path(found).absolute())
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether it is a text that can be written down, and says something."""
+    try:
+        return isinstance(value, str) and value.encode() != b"" and "\0" not in value
+    except UnicodeEncodeError:
+        return False
+
+
+def is_seconds(value: object) -> TypeGuard[float]:
+    """Whether it is a time above 0; of more than some thirty years nobody means all."""
+    return is_number(value) and 0 < value < MOST_SECONDS
