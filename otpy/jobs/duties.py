@@ -39,6 +39,7 @@ class Duties(Supervisor):
     def init(self, setup: Setup, fence: Fence, calm: float = 0.0) -> None:
         """Of the leader with this epoch; nothing is taken back from others for so many seconds."""
         self.setup, self.fence, self.calm = setup, fence, calm
+        self.scaled: dict[str, Crew] = {}
 
     def children(self) -> list[ChildSpec]:
         """In start order."""
@@ -59,7 +60,7 @@ class Duties(Supervisor):
     def _foreman(self, crew: Crew) -> ChildSpec:
         """After all agents: foremen are stopped first, so that no crew begins a job while another one is stopped."""
         name = self.setup.actor(Foreman, f"foreman/{crew.name}")
-        return child(Foreman, self.setup, crew).opts(id=f"{crew.name}-foreman", name=name)
+        return child(Foreman, self.setup, crew, self.scaled).opts(id=f"{crew.name}-foreman", name=name)
 
 
 class Steward(GenServer):

@@ -42,14 +42,18 @@ class Foreman(GenServer):
     that does not start does: the next start comes after a pause, which doubles each time up to a minute. So the limit
     of work is its retries, that of the machinery these pauses; `ready`, `desired` and `failures` tell them apart.
 
-    A foreman that is started again finds the agents that are there.
+    A foreman that is started again finds the agents that are there, and the numbers that it was given last.
     """
 
     trap_exit = True
 
-    def init(self, setup: Setup, crew: Crew) -> Continue:
-        """Look who is there; the others are started after that, so that one bad crew does not keep all from work."""
-        self.crew = crew
+    def init(self, setup: Setup, crew: Crew, scaled: dict[str, Crew]) -> Continue:
+        """Look who is there; the others are started after that, so that one bad crew does not keep all from work.
+
+        In `scaled`, which is there as long as the lead, it keeps the numbers that it is given while it runs.
+        """
+        self.scaled = scaled
+        self.crew = crew = scaled.get(crew.name, crew)
         self.scheduler = self.system.ref(setup.actor(Desk, "scheduler"))
         kinds = {name: setup.kinds[name] for name in crew.kinds}
         self.spec = _spec(setup.name, crew, kinds)
@@ -86,7 +90,8 @@ class Foreman(GenServer):
             assert self.caller is not None  # noqa: S101 - a call has one
             self.caller.refuse(SpecError(self.ref.path, problem))
             return NoReply()
-        self.crew, self.desired = crew, crew.size + crew.spare
+        self.crew = self.scaled[crew.name] = crew
+        self.desired = crew.size + crew.spare
         self._tell_crew(is_open=True)
         self.is_pausing = False
         self._fill()

@@ -128,6 +128,20 @@ def test_a_crew_is_seen_and_scaled_by_a_client(system: otpy.System, tmp_path: Pa
         client.scale("pool", 2, spare=-1)
 
 
+def test_a_foreman_that_is_started_again_keeps_the_numbers_that_it_was_given(
+    system: otpy.System, tmp_path: Path
+) -> None:
+    client = started(system, tmp_path, job(name="fine")(lambda: "ok"), crews=[crew("pool", size=2, spare=1)])
+    system.wait_idle()
+    client.scale("pool", 4)
+    old = foreman(system)
+    old.kill()
+    old.monitor().wait()
+    system.wait_idle()
+    assert foreman(system) is not old
+    assert client.crews() == [CrewLook(name="pool", place="pool", size=4, desired=5, ready=5)]
+
+
 def test_what_no_crew_can_take_is_told(system: otpy.System, tmp_path: Path) -> None:
     fine, paint = job(name="fine")(lambda: "ok"), job(name="paint", needs={"gpu"})(lambda: "never")
     client = started(system, tmp_path, fine, paint)
