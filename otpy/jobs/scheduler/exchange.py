@@ -76,6 +76,11 @@ class Outbox:
         """Whether an exchange is on its way."""
         return self._sent is not None
 
+    @property
+    def has_words(self) -> bool:
+        """Whether anything of attempts is to be written, or is on its way."""
+        return bool(self._sent is not None or self._outcomes or self._notes)
+
     def settle(self, outcome: Settled) -> None:
         """Write down how an attempt went."""
         self._outcomes.append(outcome)
@@ -114,7 +119,7 @@ class Outbox:
         them in their order, so what it has brought is known when this is done.
         """
         sent, outcomes, notes = self._sent, self._outcomes, self._notes
-        if sent is None and not outcomes and not notes and standing is None:
+        if not self.has_words and standing is None:
             return None
 
         def end(tx: Transaction) -> None:

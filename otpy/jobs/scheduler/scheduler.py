@@ -196,9 +196,11 @@ class Scheduler(Desk):
         self.attempts.give_back(self.books.drop_hands())
         now = self.setup.now()
         last = self.outbox.last(lambda job: given_back(job, now), self.standing)
-        if last is not None:
+        if last is not None and self.outbox.has_words:
             with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
                 self.writer.call(Writer.run, last)
+        elif last is not None:  # of its wish alone nobody hears: a store that hangs must not keep the lead from its end
+            self.writer.cast(Writer.submit, last, lambda _: None)
 
     # What follows.
 
