@@ -245,9 +245,11 @@ class LoopHome:
             raise RuntimeError("the event loop is closed")
 
     def _hear(self, action: Callable[[], object]) -> None:
-        action()
-        self._posts.pop()
-        self.notice_idle()
+        try:
+            action()
+        finally:  # else nobody would ever find the loop at rest
+            self._posts.pop()
+            self.notice_idle()
 
     # Its thread.
 
