@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
@@ -105,7 +105,8 @@ def zone(where: str, name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise SpecError(where, f"tz={safe_repr(name)}: a zone of the IANA database, as Europe/Berlin") from None
+        none = "" if available_timezones() else "; this machine has no zones: install otpy[jobs]"
+        raise SpecError(where, f"tz={safe_repr(name)}: a zone of the IANA database, as Europe/Berlin{none}") from None
 
 
 def due(schedule: Cron | Schedule, since: int, now: int) -> list[int]:
@@ -156,8 +157,11 @@ def _back(schedule: Cron | Schedule, now: int) -> Iterator[int]:
 
 
 def _times(where: str, expr: str, start: datetime, *, reverse: bool = False) -> Iterator[datetime]:
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415 - the extra `jobs`, for who uses schedules
-
+    try:
+        from cronsim import CronSim, CronSimError  # noqa: PLC0415 - the extra `jobs`, for who uses schedules
+    except ImportError as error:
+        text = "otpy.jobs.cron needs cronsim: install otpy[jobs]"
+        raise ImportError(text, name=error.name) from error
     try:
         yield from CronSim(expr, start, reverse=reverse)
     except CronSimError as error:

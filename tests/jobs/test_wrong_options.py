@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
@@ -26,6 +29,7 @@ def other() -> None: ...
 
 SEND: Any = jobs.job(name="shop.send")(send)
 TWIN: Any = jobs.job(name="shop.send")(other)
+cron: Any = import_module("otpy.jobs.cron")  # the package has a function of this name
 SPEC: Any = SEND.new("a")
 
 
@@ -97,3 +101,19 @@ def test_a_state_that_there_is_not_is_refused(timed: otpy.System, tmp_path: Path
     timed.start(jobs.engine(tmp_path / "jobs.db", [SEND]))
     with pytest.raises(SpecError, match="find: state='broken': known are cancelled, dead, "):
         jobs.of(timed).find(state="broken")  # type: ignore[arg-type]
+
+
+def test_without_the_extra_a_schedule_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cronsim", None)
+    with pytest.raises(ImportError, match=r"^otpy.jobs.cron needs cronsim: install otpy\[jobs\]$"):
+        jobs.cron("* * * * *", SPEC)
+
+
+def test_a_machine_without_zones_is_told_where_they_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(name: str) -> object:
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr(cron, "ZoneInfo", nothing)
+    monkeypatch.setattr(cron, "available_timezones", set)
+    with pytest.raises(SpecError, match=r"tz='UTC': .*; this machine has no zones: install otpy\[jobs\]$"):
+        cron.zone("shop.send", "UTC")
