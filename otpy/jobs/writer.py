@@ -29,6 +29,9 @@ __all__ = ["Writer"]
 PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
 """Between a failure of the store and the next attempt to write."""
 
+LATER = NoReply()
+"""The reply comes with the commit."""
+
 GATHER, LOOKS, LATELY = 0.000_2, 6, 0.02
 """Seconds between two looks whether more have come, how many such looks at most, and how long after a commit."""
 
@@ -72,9 +75,10 @@ class Writer(GenServer):
         Raises:
             StoreError: the store failed, and nothing of it is kept.
         """
-        assert self.caller is not None  # noqa: S101 - a call has one
-        self._take(self.caller, step)
-        return NoReply()
+        caller = self.caller
+        assert caller is not None  # noqa: S101 - a call has one
+        self._take(caller, step)
+        return LATER
 
     @cast
     def submit(self, step: Callable[[Transaction], object], then: Callable[[Exception | None], object]) -> None:
