@@ -6,6 +6,6 @@ from otpy.resilience.breaker import Breaker
 from otpy.resilience.budget import RetryBudget
 from otpy.resilience.errors import BreakerOpenError, RetryError
 from otpy.resilience.permit import Permit
-from otpy.resilience.retrying import Retry, retry
+from otpy.resilience.retrying import RetryPlan, retry
 
-__all__ = ["Breaker", "BreakerOpenError", "Permit", "Retry", "RetryBudget", "RetryError", "retry"]
+__all__ = ["Breaker", "BreakerOpenError", "Permit", "RetryBudget", "RetryError", "RetryPlan", "retry"]

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
     from otpy.resilience.errors import GaveUp
-    from otpy.resilience.retrying import Retry
+    from otpy.resilience.retrying import RetryPlan
 
 __all__ = ["awaited", "plain"]
 
 
-def plain(plan: Retry, function: object, attempt: Callable[[], Any]) -> Any:
+def plain(plan: RetryPlan, function: object, attempt: Callable[[], Any]) -> Any:
     """Make a call with as many attempts as it takes."""
     run = _Run(plan, function)
     return Retrying(sleep=sleep, **run.hooks())(attempt)
 
 
-async def awaited(plan: Retry, function: object, attempt: Callable[[], Awaitable[Any]]) -> Any:
+async def awaited(plan: RetryPlan, function: object, attempt: Callable[[], Awaitable[Any]]) -> Any:
     """The same, awaited."""
     run = _Run(plan, function)
 
@@ -50,7 +50,7 @@ async def awaited(plan: Retry, function: object, attempt: Callable[[], Awaitable
 class _Run:
     """The decisions of one call."""
 
-    def __init__(self, plan: Retry, function: object) -> None:
+    def __init__(self, plan: RetryPlan, function: object) -> None:
         ref = here().ref
         self._plan = plan
         self._what = str(getattr(function, "__qualname__", None) or type(function).__name__)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from otpy.resilience.breaker import Breaker
     from otpy.resilience.budget import RetryBudget
 
-__all__ = ["PAUSES", "Retry", "retry"]
+__all__ = ["PAUSES", "RetryPlan", "retry"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,7 +31,7 @@ PAUSES = Backoff(first=0.5, most=20.0)
 """Half a second, then twice as long each time, up to 20 s; with full jitter."""
 
 
-class Retry:
+class RetryPlan:
     """How calls are tried again, made by `retry`: a decorator, and `call` and `acall` for a single one."""
 
     def __init__(
@@ -118,7 +118,7 @@ def retry(
     breaker: Breaker | None = None,
     budget: RetryBudget | None = None,
     retry_after: Callable[[BaseException], float | None] | None = None,
-) -> Retry:
+) -> RetryPlan:
     """Say how calls are tried again: `@retry(on=ConnectionError)`, or `retry(on=…).call(function, …)`.
 
     It needs tenacity, which comes with `otpy[jobs]`.
@@ -143,7 +143,7 @@ def retry(
     problem = problem or _problem(attempts, deadline)
     if problem is not None:
         raise SpecError("retry", problem)
-    return Retry(matcher("retry", "on", on), attempts, backoff, deadline, breaker, budget, retry_after or _asked)
+    return RetryPlan(matcher("retry", "on", on), attempts, backoff, deadline, breaker, budget, retry_after or _asked)
 
 
 def _problem(attempts: object, deadline: object) -> str | None:

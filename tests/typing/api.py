@@ -13,7 +13,7 @@ import otpy
 from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
-from otpy.resilience import Breaker, BreakerOpenError, Permit, Retry, RetryBudget, RetryError, retry
+from otpy.resilience import Breaker, BreakerOpenError, Permit, RetryBudget, RetryError, RetryPlan, retry
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ async def pay() -> None:
 
 
 again = retry(on=(OSError, TimeoutError), attempts=3, deadline=30.0, breaker=payments, budget=RetryBudget(ratio=0.1))
-assert_type(again, Retry)
+assert_type(again, RetryPlan)
 retry()  # type: ignore[call-arg]
 retry(on=OSError, backoff=3.0)  # type: ignore[arg-type]
 
