@@ -133,7 +133,7 @@ class Janitor(GenServer):
     @cast
     def renewed(self) -> None:
         """All that is done here is known to be so: now what nobody does any more is taken back."""
-        done, own = Upkeep(self.fence, round(self.setup.keep * 1_000), round(self.setup.lease * 1_000)), self.ref
+        done, own = Upkeep(self.fence, round(self.setup.keep * 1_000), self.setup.lease_ms), self.ref
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.kept, done, error))
 
     @cast

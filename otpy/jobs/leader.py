@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Leader"]
 
-MARGIN = 0.1
-"""The part of a lease that is not trusted: in it the duties end before another may lead."""
 RENEW = 1 / 3
 """The part of a lease after which it is extended."""
 AGAIN = 0.1
@@ -109,10 +107,10 @@ class Leader(GenServer):
         left = self.trusted_until - sent
         if left <= 0:
             return self._end(f"it could not extend its lease in time{self._trouble}")
-        writer, ttl_ms = self.writer.within(min(PATIENCE, left)), self._ttl_ms
+        writer, ttl_ms = self.writer.within(min(PATIENCE, left)), self.setup.lease_ms
         if not writer.call(Writer.run, lambda tx: tx.lead_on(fence, self.owner, ttl_ms)):
             return self._end("its lease was over, or another one leads")
-        self._trust(sent)
+        self.trusted_until = self.setup.trusted_until(sent)
         self._trouble = ""
         return self.setup.lease * RENEW
 
@@ -174,7 +172,7 @@ class Leader(GenServer):
         epoch = self.writer.within(PATIENCE).call(Writer.run, lambda tx: self._elect(tx, seen))
         if epoch is None:
             return self._standby
-        self._trust(sent)
+        self.trusted_until = self.setup.trusted_until(sent)
         return self._begin(Fence(name=self.setup.name, epoch=epoch))
 
     def _begin(self, fence: Fence) -> float:
@@ -197,7 +195,7 @@ class Leader(GenServer):
         return now - self._seen_at >= seen.ttl_ms / 1_000
 
     def _elect(self, tx: Transaction, seen: Lead | None) -> int | None:
-        return tx.elect(self.setup.name, self.owner, self._ttl_ms, seen)
+        return tx.elect(self.setup.name, self.owner, self.setup.lease_ms, seen)
 
     def _plan(self) -> None:
         """Write down the schedules that are declared here: whoever leads fires those of all."""
@@ -210,16 +208,9 @@ class Leader(GenServer):
     # Times.
 
     @property
-    def _ttl_ms(self) -> int:
-        return round(self.setup.lease * 1_000)
-
-    @property
     def _standby(self) -> float:
         """Between two looks of who stands by; in virtual time, in which nobody waits, fewer do."""
         return max(self.setup.poll, self.setup.lease * AGAIN) if self.system.is_virtual else self.setup.poll
-
-    def _trust(self, sent: float) -> None:
-        self.trusted_until = sent + self.setup.lease * (1 - MARGIN)
 
     def _clock(self) -> float:
         return self.system.clock.now()

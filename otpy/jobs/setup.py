@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Crew", "Queue", "Setup"]
 
 
+MARGIN = 0.1
+"""The part of a lease that is not trusted."""
+
 DELAY = 0.01
 """Seconds that a renewal may wait for others that share its commit."""
 
@@ -139,6 +142,14 @@ class Setup:
     """Seconds that a cancelled job has to wind up before its agent is killed."""
     redact: Callable[[str], str] | None = None
     """Takes secrets out of a text that is written or shown."""
+
+    def trusted_until(self, sent_at: float) -> float:
+        """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`.
+
+        From before the request, for a slow answer tells nothing of when the lease began; and less than all of it, so
+        that what is done by it has ended before another program may take it.
+        """
+        return sent_at + self.lease * (1 - MARGIN)
 
     @property
     def lease_ms(self) -> int:

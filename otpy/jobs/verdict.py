@@ -8,22 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from otpy.core.backoff import delay
+from otpy.core.backoff import delay, delay_as_asked
 from otpy.jobs.model.claim import Settled
-from otpy.jobs.model.job import Attempt
+from otpy.jobs.model.job import CRASHES, Attempt
 
 if TYPE_CHECKING:
     from otpy.core.backoff import Backoff
     from otpy.jobs.model.job import Failure, Job, State
     from otpy.jobs.retry import Action
 
-__all__ = ["COSTLY", "Failed", "after_failure", "given_back", "snoozed"]
-
-COSTLY: tuple[Failure, ...] = ("crash", "lost")
-"""Failures that take their agent or their program along: counted apart."""
-
-LATER = 0.2
-"""The part of a wished pause that is added by chance: never sooner than asked, and not all at once."""
+__all__ = ["Failed", "after_failure", "given_back", "snoozed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +65,18 @@ def _end(job: Job, failed: Failed, now: int) -> tuple[Literal["done", "dead", "c
             return "dead", "its error is final"
         case "retry":
             pass
-    if failed.failure in COSTLY:
+    if failed.failure in CRASHES:
         return ("dead", "crashes") if job.crashes + 1 >= job.max_crashes else (None, "")
     return ("dead", "errors") if job.errors + 1 >= job.max_errors else (None, "")
 
 
 def _pause(job: Job, failed: Failed, backoff: Backoff, chance: float) -> float:
-    if failed.failure in COSTLY and not job.crashes:
+    if failed.failure in CRASHES and not job.crashes:
         return 0.0  # the first crash is likely not its fault
-    pause = delay(backoff, job.errors + job.crashes, chance)
+    before = job.errors + job.crashes
     if failed.retry_after is None:
-        return pause
-    return max(pause, failed.retry_after * (1 + LATER * chance))
+        return delay(backoff, before, chance)
+    return delay_as_asked(backoff, before, failed.retry_after, chance)
 
 
 def _waiting(run_at: int, now: int) -> State:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import otpy
 from otpy.jobs.kind import job
+from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.sqlite import SqliteStore
-from otpy.jobs.verdict import COSTLY, Failed, after_failure
+from otpy.jobs.verdict import Failed, after_failure
 from otpy.testing import Gate
 from support import errands
 
@@ -92,7 +93,7 @@ def test_attempts_of_each_sort_are_as_many_as_were_allowed_and_no_more(failures:
     for failure in failures:
         begun += 1
         settled = after_failure(job, Failed(failure=failure, text=""), backoff, chance=0.5, now=0)
-        crashed = failure in COSTLY
+        crashed = failure in CRASHES
         job = job._replace(errors=job.errors + (not crashed), crashes=job.crashes + crashed)
         if settled.state == "dead":
             break

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Beat"]
 
-MARGIN = 0.1
-"""The part of a lease that is not trusted: in it a job is stopped before another program may take it."""
-
 
 class Round:
     """One renewal of all leases, in the writer's thread; and a look at what was cancelled, by whatever program."""
@@ -47,13 +44,12 @@ class Beat(GenServer):
 
     def init(self, setup: Setup) -> None:
         """Hold nothing yet."""
-        self.lease = setup.lease
+        self.setup = setup
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Desk, "scheduler"))
         self.held: dict[int, tuple[int, float]] = {}
         self.is_out = False
-        self.beat = setup.beat_seconds
-        self.send_interval(self.beat, "beat")
+        self.send_interval(setup.beat_seconds, "beat")
 
     @cast
     def change(self, begun: list[Job], ended: Iterable[tuple[int, int]], sent_at: float) -> None:
@@ -63,7 +59,8 @@ class Beat(GenServer):
             if held is not None and held[0] == token:
                 del self.held[job]
         self._let_go([(job.id, self.held[job.id][0]) for job in begun if job.id in self.held], is_known=True)
-        self.held.update({job.id: (job.token, self._trusted(sent_at)) for job in begun})
+        until = self.setup.trusted_until(sent_at)
+        self.held.update({job.id: (job.token, until) for job in begun})
 
     @cast
     def forget(self) -> None:
@@ -76,7 +73,7 @@ class Beat(GenServer):
         self.is_out = False
         if error is not None:
             return
-        until = self._trusted(done.sent_at)
+        until = self.setup.trusted_until(done.sent_at)
         for job, token in done.held:
             if self.held.get(job, (None, 0.0))[0] == token:
                 self.held[job] = (token, until)
@@ -93,7 +90,7 @@ class Beat(GenServer):
             self._let_go([(job, token) for job, (token, until) in self.held.items() if until <= now], is_known=False)
         elif message == "beat" and self.held:
             first = min(until for _, until in self.held.values())
-            if first < now + self.beat:  # to the moment, for another program may begin the job soon after
+            if first < now + self.setup.beat_seconds:  # to the moment, for another program may begin the job soon after
                 self.send_after(max(first - now, 0.0), "check")
             if not self.is_out:
                 self._beat(lambda: None)
@@ -108,7 +105,7 @@ class Beat(GenServer):
 
     def _beat(self, then: Callable[[], object]) -> None:
         held = [(job, token) for job, (token, _) in self.held.items()]
-        done, own = Round(held, round(self.lease * 1_000), self.system.clock.now()), self.ref
+        done, own = Round(held, self.setup.lease_ms, self.system.clock.now()), self.ref
         self.is_out = True
 
         def kept(error: Exception | None) -> None:
@@ -124,6 +121,3 @@ class Beat(GenServer):
             del self.held[job]
         if claims:
             self.scheduler.cast(Desk.lost, claims, is_known)
-
-    def _trusted(self, sent_at: float) -> float:
-        return sent_at + self.lease * (1 - MARGIN)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from otpy.jobs.args import decode, unpack
 
-__all__ = ["LIVING", "Attempt", "Failure", "Job", "State"]
+__all__ = ["CRASHES", "LIVING", "Attempt", "Failure", "Job", "State"]
 
 State: TypeAlias = Literal["scheduled", "ready", "running", "done", "dead", "cancelled", "replayed"]
 """`scheduled` waits for its time, `ready` for an agent, `running` has a lease; the others are final.
@@ -21,6 +21,9 @@ LIVING: tuple[State, ...] = ("scheduled", "ready", "running")
 Failure: TypeAlias = Literal["error", "timeout", "stalled", "crash", "lost", "stale"]
 """How an attempt failed: the handler raised; it took too long; it no longer made progress; its agent died; its program
 did, so that its lease ran out; its result could not be stored."""
+
+CRASHES: tuple[Failure, ...] = ("crash", "lost")
+"""Those that took the agent or the program along: counted apart, for they harm others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,6 +61,16 @@ def test_a_lease_that_ran_out_costs_a_crash_and_then_a_pause(store: Store, fence
     assert get(store, job.id).reason == "crashes"
 
 
+def test_a_lost_job_whose_deadline_is_over_is_dead_for_that(store: Store, fence: Fence, clock: Clock) -> None:
+    insert(store, new(deadline_at=clock.now + LEASE))
+    (job,) = claim(store, fence)
+    clock.now += LEASE + 1
+    with store.transaction() as tx:
+        tx.rescue(0, 10, fence)
+    found = get(store, job.id)
+    assert (found.state, found.reason, [one.failure for one in found.attempts]) == ("dead", "deadline", ["lost"])
+
+
 @pytest.mark.report("J38", "dbos-inc/dbos-transact-py#742")
 def test_a_lease_that_holds_is_not_rescued_and_none_is_twice(store: Store, fence: Fence, clock: Clock) -> None:
     insert(store, new(), new())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finis
 
 KEPT = 20
 """Failed attempts of one job that are kept."""
-
-CRASHES = ("crash", "lost")
-"""Failures that took the agent or the program along."""
 
 
 def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:

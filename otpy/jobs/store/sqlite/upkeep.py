@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.model.claim import Settled
-from otpy.jobs.model.job import Attempt
+from otpy.core.backoff import Backoff
 from otpy.jobs.store.sqlite.claims import settle
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+from otpy.jobs.verdict import Failed, after_failure
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.job import Job
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]
 
 SPARE = 1_000
 """Unused pages that a file may keep."""
+PAUSES = Backoff(first=1.0, most=60.0)
+"""Before a job that has taken its program along goes on: its kind, which may say otherwise, need not be known here."""
 SHRINK = 500
 """Pages that one round gives back."""
 
@@ -68,22 +70,14 @@ def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, n
     ).fetchall()
     jobs = [job_of(row) for row in rows]
     for job in jobs:
-        settle(db, tally, _lost(job, now), now)
+        lost = Failed(failure="lost", text=f"{job.owner} was not heard of within its lease")
+        settle(db, tally, after_failure(job, lost, PAUSES, chance=0.0, now=now), now)
     return jobs
 
 
 def shorten(db: sqlite3.Connection, until: int) -> None:
     """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
     db.execute("update otpy_job set lease_until = ? where state = 'running' and lease_until > ?", (until, until))
-
-
-def _lost(job: Job, now: int) -> Settled:
-    attempt = Attempt(number=job.attempt, at=now, failure="lost", text=f"{job.owner} was not heard of within its lease")
-    if job.crashes + 1 >= job.max_crashes:
-        return Settled(id=job.id, token=job.token, state="dead", reason="crashes", attempt=attempt)
-    pause = 0 if not job.crashes else min(1_000 * 2 ** min(job.crashes, 10), 60_000)
-    state: State = "scheduled" if pause else "ready"
-    return Settled(id=job.id, token=job.token, state=state, run_at=now + pause, attempt=attempt)
 
 
 def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str, now: int) -> list[Job]:
