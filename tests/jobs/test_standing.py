@@ -14,13 +14,16 @@ from otpy.jobs.model.claim import Ask
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.new import NewJob
 from otpy.jobs.model.news import News
+from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange
 from otpy.jobs.scheduler.standing import Standing
-from otpy.jobs.setup import Queue
+from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.verdict import given_back
 from otpy.jobs.writer import Writer
 from otpy.testing import Gate
+
+from .rows import row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,6 +201,49 @@ def test_what_was_claimed_and_nobody_knows_of_is_given_back(writer: otpy.Ref[Wri
 
 def test_what_was_never_granted_gives_nothing_back(wishes: Wishes) -> None:
     assert list(wishes.stand(ask()).unseen(lambda one: given_back(one, NOW))) == []
+
+
+# What the scheduler knows.
+
+
+def rests(**options: Any) -> Books[str]:
+    """One crew, of which one agent rests."""
+    books: Books[str] = Books({"q": Queue("q"), "narrow": Queue("narrow", limit=2)}, options.pop("kind_limits", None))
+    books.join("a", "ref of a", CREW)
+    books.hope(["q", "r", "narrow"])
+    return books
+
+
+CREW = Crew(name="c", size=1, kinds=("k",))
+
+
+def test_all_queues_without_limits_are_wished_for_by_who_rests() -> None:
+    books = rests()
+    books.asks(9_000, {})
+    assert [(one.queue, one.owners) for one in books.standing_asks(9_000)] == [("q", ("a",)), ("r", ("a",))]
+
+
+def test_where_somebody_has_to_count_nothing_is_wished_for() -> None:
+    books = rests(kind_limits={"k": 1})
+    assert books.standing_asks(9_000) == ()
+
+
+@pytest.mark.parametrize("why", ["busy", "closed"])
+def test_who_has_work_or_is_closed_wishes_for_nothing(why: str) -> None:
+    books = rests()
+    if why == "busy":
+        books.take([row(owner="a")])
+        assert len(list(books.deal())) == 1
+    else:
+        books.set_crew(CREW, is_open=False)
+    assert books.standing_asks(9_000) == ()
+
+
+def test_what_comes_for_a_crew_that_was_closed_meanwhile_is_given_back() -> None:
+    books, claimed = rests(), row(owner="a")
+    books.set_crew(CREW, is_open=False)
+    assert books.take([claimed]) == [claimed]
+    assert books.drop_hands() == []
 
 
 # The whole engine.

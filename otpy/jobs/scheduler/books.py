@@ -93,11 +93,11 @@ class Books(Generic[R]):
     # Jobs.
 
     def take(self, jobs: Iterable[Job]) -> list[Job]:
-        """These were claimed; returns those whose team is not there any more."""
+        """These were claimed; returns those whose team is not there any more, or begins nothing by now."""
         strays = []
         for job in jobs:
             team = self._by_owner.get(job.owner)
-            if team is None:
+            if team is None or not team.is_open:
                 strays.append(job)
             else:
                 team.hand.append(job)
