@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from otpy.core.text import safe_repr
 from otpy.jobs.args import pack, unpack
 from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError, NoJobError, OnceBusyError, StoreError
+from otpy.runtime.seat import Slot, here
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,6 +24,9 @@ T = TypeVar("T")
 
 MAX_NOTE = 64 * 1024
 """Bytes of a progress or a checkpoint: it is written again and again."""
+
+EACH, AT_ONCE = 0.001, 100
+"""Seconds from one checkpoint to the next, for one who says so many and more: the scheduler hears others, too."""
 
 PAUSE = 0.1
 """Seconds between two words of progress: one that a loop says in between is left out."""
@@ -47,6 +52,7 @@ class Running:
         self._office = office
         self._flag = flag
         self._said_at = float("-inf")
+        self._paced_to = 0.0
 
     @property
     def id(self) -> int:
@@ -109,13 +115,16 @@ class Running:
     def checkpoint(self, value: object) -> None:
         """Keep from where a later attempt may go on; each replaces the one before, and is a sign of life.
 
-        Costs no wait: it is written with the next transaction, before the end of this attempt. When the whole program
-        is killed before that, the next attempt gets the one before.
+        Costs no wait, unless it is said more than a thousand times in a second, outside of event loops. It is written
+        with the next transaction, before the end of this attempt. When the whole program is killed before that, the
+        next attempt gets the one before.
 
         Raises:
             ArgumentsError: it is no plain data, or more than 64 KiB.
         """
-        self._office.note(self._job, None, _small(value))
+        data = _small(value)
+        self._pace()
+        self._office.note(self._job, None, data)
 
     def once(self, key: str, function: Callable[[], T]) -> T:
         """Do something once over all attempts of this job: later ones get what it returned, as plain data.
@@ -158,6 +167,21 @@ class Running:
             raise
         _kept(self.id, await self._office.akeep(self._job, key, data))
         return made
+
+    def _pace(self) -> None:
+        now = monotonic()
+        self._paced_to = max(self._paced_to + EACH, now)
+        ahead = self._paced_to - now - EACH * AT_ONCE
+        if ahead > 0 and not _is_on_a_loop():
+            Slot(here()).wait(ahead)
+
+
+def _is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _name(key: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from .shop import claim, new, numbers, settle
 
 if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store
+    from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
     from .conftest import Clock
 
@@ -108,3 +109,13 @@ def test_a_schedule_of_a_job_of_which_there_is_one_keeps_its_key(store: Store, f
     for number in (1, 2):
         fire(store, fence, clock.now + number)
     assert numbers(store) == {"scheduled": 1}
+
+
+@pytest.mark.parametrize("job", [b"\xc1", b"\x81\xa4more\x01"])
+def test_a_schedule_that_a_newer_otpy_has_written_stops_no_other(store: Store, job: bytes) -> None:
+    with store.transaction() as tx:
+        tx.plan([hourly(id="a"), hourly(id="b")])
+        cast("SqliteTransaction", tx)._db.execute("update otpy_schedule set job = ? where id = 'a'", (job,))
+        assert [one.id for one in tx.schedules()] == ["b"]
+        tx.plan([hourly(id="a")])  # whoever declares it can read it again
+        assert [one.id for one in tx.schedules()] == ["a", "b"]

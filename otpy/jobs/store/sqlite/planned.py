@@ -6,6 +6,7 @@ from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.args import pack, unpack
+from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.model.new import NewJob, Unique
 from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.store.sqlite.enqueue import insert
@@ -43,8 +44,9 @@ def get(db: sqlite3.Connection, id: str) -> Schedule | None:
 
 
 def schedules(db: sqlite3.Connection) -> list[Schedule]:
-    """All of them."""
-    return [_schedule_of(row) for row in db.execute(f"select {', '.join(FIELDS)} from otpy_schedule order by id")]  # noqa: S608
+    """All that can be read."""
+    rows = db.execute(f"select {', '.join(FIELDS)} from otpy_schedule order by id")  # noqa: S608 - our own text
+    return [found for row in rows if (found := _schedule_of(row)) is not None]
 
 
 def fire(db: sqlite3.Connection, tally: Tally, id: str, *, at: int, run_at: int, now: int) -> list[Job]:
@@ -101,8 +103,12 @@ def _unpacked(data: bytes) -> NewJob:
     return job if job.unique is None else job._replace(unique=Unique(**unpack(data)["unique"]))
 
 
-def _schedule_of(row: tuple[Any, ...]) -> Schedule:
+def _schedule_of(row: tuple[Any, ...]) -> Schedule | None:
+    """None for one whose job cannot be read here: a newer otpy has written it, and that must not stop the others."""
     facts = dict(zip(FIELDS, row, strict=True))
-    facts["job"] = _unpacked(facts["job"])
+    try:
+        facts["job"] = _unpacked(facts["job"])
+    except (ArgumentsError, TypeError):
+        return None
     facts["is_paused"] = bool(facts["is_paused"])
     return Schedule(**facts)
