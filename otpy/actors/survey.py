@@ -18,7 +18,7 @@ from otpy.actors.declared import Plan, check_depth, check_entry, declare
 from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.keeper import Keeper
 from otpy.actors.supervisor import Supervisor
-from otpy.core.part import BEYOND, Finding, Flags, Part
+from otpy.core.part import BEYOND, SEALED, Finding, Flags, Part
 from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.text import exception_line
 from otpy.errors import SpecError
@@ -136,6 +136,7 @@ class _Look:
         """An object that never runs, to be asked what it declares."""
         cls: Any = entry.cls
         if cls.is_sealed():
+            known.unknown = SEALED
             return None
         if not (cls.declares_by_itself() or self._with_init):
             known.unknown = f"{cls.__name__} has an init of its own, and --init was not given"

@@ -11,6 +11,7 @@ from rich.text import Text
 from otpy.cli.columns import Layout, Line, rows
 from otpy.cli.formats import counted
 from otpy.cli.views import MAX_GUIDES
+from otpy.core.part import SEALED
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _notes(part: Part) -> Iterator[str]:
     if limit is not None:
         yield f"own limit {limit.max_restarts} in {limit.max_seconds:g}s"
     if part.unknown is not None:
-        yield "children unknown"
+        yield "children not shown" if part.unknown == SEALED else "children unknown"
 
 
 def _stop(part: Part) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from otpy.core.backoff import delay
 from otpy.core.intensity import Window
-from otpy.core.part import BEYOND, Finding, all_parts
+from otpy.core.part import BEYOND, SEALED, Finding, all_parts
 from otpy.core.strategy import affected
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _unseen(root: Part) -> Iterator[Part]:
 
 
 def _about(part: Part) -> Iterator[str]:
-    if part.unknown is not None and part.unknown != BEYOND:
+    if part.unknown not in (None, BEYOND, SEALED):
         yield f"its children cannot be known without starting it: {part.unknown}"
     if part.is_supervisor:
         yield from _about_supervisor(part)

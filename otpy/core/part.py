@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from otpy.core.spec import Options
     from otpy.core.strategy import AutoShutdown, Strategy
 
-__all__ = ["BEYOND", "Finding", "Flags", "Part", "all_parts"]
+__all__ = ["BEYOND", "SEALED", "Finding", "Flags", "Part", "all_parts"]
 
 BEYOND = "there are too many parts before it; a tree of which so many are declared is no tree anybody reads"
 """Why nothing is known of what is below a supervisor that the look at a tree did not come to."""
+SEALED = "it is a part of otpy's own, checked as a whole where it was declared"
+"""The same of one that the look passes over; nothing is to be doubted of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

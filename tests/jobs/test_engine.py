@@ -10,6 +10,7 @@ import pytest
 import otpy
 from otpy.actors.survey import survey
 from otpy.core.doubts import doubts
+from otpy.core.part import SEALED
 from otpy.errors import StartError
 from otpy.events import ActorCrashed
 from otpy.jobs.agents.context import current
@@ -147,7 +148,7 @@ def test_a_check_of_the_tree_has_nothing_to_say_against_an_engine(tmp_path: Path
     found = survey("shop", otpy.child(Shop))
     assert found.errors == ()
     assert found.root is not None
-    assert [(part.path, part.children, part.unknown) for part in found.root.children] == [("shop/jobs", (), None)]
+    assert [(part.path, part.children, part.unknown) for part in found.root.children] == [("shop/jobs", (), SEALED)]
     assert list(doubts(found.root, 30.0)) == []
     assert list(tmp_path.iterdir()) == []
 
