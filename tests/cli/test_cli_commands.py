@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from otpy.control.claim import claim_name
 from otpy.control.snapshot import Snapshot, from_plain
 from otpy.core.exit_codes import ExitCode
 from support.fake_system import FakeSystem, shop, supervisor, worker
+from support.source import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,3 +315,14 @@ def test_a_reader_that_goes_after_the_first_lines_is_noticed(
         said = running.stderr.read()
 
     assert (said, running.returncode) == (b"", ExitCode.UNREAD)
+
+
+@pytest.mark.parametrize("folder", ["otpy", "otpy/cli"])
+def test_python_runs_the_command_as_a_module(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["-m", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / folder / "__main__.py"), run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("otpy, version ")
