@@ -108,6 +108,10 @@ def test_what_is_no_number_of_a_job_is_that_of_none(client: jobs.Client, timed: 
         lambda client: client.find(queue=object()),
         lambda client: client.find(limit="many"),
         lambda client: client.cancel(1, reason=None),
+        lambda client: client.cancel(1, reason="\udcff"),
+        lambda client: client.pause("\udcff"),
+        lambda client: client.find(limit=2**70),
+        lambda client: client.find(before=2**70),
     ],
 )
 def test_a_value_that_no_store_takes_is_told_to_who_gave_it(

@@ -193,7 +193,7 @@ class SqliteStore:
         try:
             yield
         except MISTAKES as error:
-            if self._is_mending:  # there is no connection
+            if self._is_mending and isinstance(error, sqlite3.Error):  # there is no connection
                 raise store_error(self.path, error) from None
             raise ArgumentsError(str(error)) from None
         except sqlite3.Error as error:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MISTAKES", "SqliteTransaction"]
 
-MISTAKES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
+MISTAKES = (
+    *(sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError),
+    *(UnicodeEncodeError, OverflowError),
+)
 """What is said of a value that SQLite cannot take: the fault of who gave it, while file and disk are well."""
 
 
@@ -106,7 +109,7 @@ class SqliteTransaction:
     def _settle(self, outcome: Settled) -> bool:
         try:
             return claims.settle(self._db, self._tally, self._seemly(outcome), self.now)
-        except (*MISTAKES, ValueError, OverflowError) as error:  # nobody else's end shall wait for it for ever
+        except MISTAKES as error:  # nobody else's end shall wait for it for ever
             why = f"how it ended cannot be written: {exception_line(error)}"
             dead = Settled(id=outcome.id, token=outcome.token, state="dead", reason=why)
             return claims.settle(self._db, self._tally, dead, self.now)
