@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from otpy.jobs.model.claim import Ask, Settled
 from otpy.jobs.model.lead import Fence
+from otpy.jobs.store.sqlite import SqliteStore
 
 from .shop import LEASE, claim, get, insert, new, numbers, settle
 
@@ -40,6 +43,23 @@ def test_each_agent_gets_one(store: Store, fence: Fence) -> None:
     ask = Ask(queue="q", owners=("a", "b"), lease_ms=LEASE)
     with store.transaction() as tx:
         assert [job.owner for job in tx.claim([ask], fence) or ()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("wish", [{"kinds": ("b",)}, {"kinds": ("b", "c"), "needs": ("", "gpu")}])
+def test_a_claim_in_vain_costs_the_same_however_much_is_ready_for_others(wish: dict[str, Any]) -> None:
+    assert _steps(10, **wish) == _steps(1_000, **wish)
+
+
+def _steps(others: int, **wish: Any) -> int:
+    """Instructions of SQLite for a claim of which nothing comes."""
+    with closing(SqliteStore(":memory:")) as store:
+        insert(store, *[new("a") for _ in range(others)], *[new("b", needs="disk") for _ in range(others)])
+        with store.transaction() as tx:
+            fence = Fence(name="jobs", epoch=tx.elect("jobs", "me", 1_000) or 0)
+        steps = count()
+        store._db.set_progress_handler(lambda: next(steps) < 0, 1)
+        assert claim(store, fence, **wish) == []
+        return next(steps)
 
 
 @pytest.mark.parametrize(

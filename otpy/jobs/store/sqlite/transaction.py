@@ -60,6 +60,8 @@ class SqliteTransaction:
         return [job for ask in asks for job in self._claim(ask)]
 
     def _claim(self, ask: Ask) -> list[Job]:
+        if not claims.may_give(self._db, ask):
+            return []
         rate = ask.rate
         if rate is not None:
             wish = len(ask.owners)

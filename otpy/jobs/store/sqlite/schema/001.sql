@@ -40,6 +40,7 @@ create table otpy_job (
 );
 
 create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
+create index otpy_job_kind on otpy_job (queue, kind, needs) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
 create index otpy_job_running on otpy_job (lease_until) where state = 'running';
 create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
