@@ -73,7 +73,16 @@ class Load:
         return dict(self._tenants.get(queue, {}))
 
     def _count(self, job: Job, change: int) -> None:
-        self._running[job.queue] += change
-        self._kinds[job.kind] += change
+        _add(self._running, job.queue, change)
+        _add(self._kinds, job.kind, change)
         if job.tenant:
-            self._tenants.setdefault(job.queue, Counter())[job.tenant] += change
+            _add(self._tenants.setdefault(job.queue, Counter()), job.tenant, change)
+            if not self._tenants[job.queue]:
+                del self._tenants[job.queue]
+
+
+def _add(counter: Counter[str], key: str, change: int) -> None:
+    """Count, and forget what is nought: queues and tenants come and go, and each wish has a copy of who is counted."""
+    counter[key] += change
+    if not counter[key]:
+        del counter[key]
