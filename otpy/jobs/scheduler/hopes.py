@@ -38,12 +38,17 @@ class Hopes:
         self._news.clear()
 
     def found_less(self, queue: str, crew: str) -> None:
-        """It gave this crew less than was asked, so it has no more for it, unless something was said of it since."""
+        """It gave this crew less than was asked, so it has no more for it, unless something was said of it since.
+
+        It was asked in any case, and comes behind those that were not: there is hope anew each second, and with
+        thousands that give nothing the last of them would never have its turn.
+        """
+        self.had_turn(queue)
         if queue not in self._news:
             self._without[queue].add(crew)
 
     def had_turn(self, queue: str) -> None:
-        """It gave jobs: the others are asked before it, so that one with very many does not keep all agents."""
+        """It was asked: the others come before it, so that one with very many jobs does not keep all agents."""
         self._without[queue] = self._without.pop(queue)
 
     def known(self, crew: Crew) -> list[str]:
