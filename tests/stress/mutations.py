@@ -139,8 +139,8 @@ MUTATIONS = [
     Mutation(
         "monitor fired twice",
         "runtime/death.py",
-        "        monitor.fire(reason)\n",
-        "        monitor.fire(reason)\n        monitor.fire(reason)\n",
+        "        if not monitor.is_outside:\n            monitor.fire(reason)\n",
+        "        if not monitor.is_outside:\n            monitor.fire(reason)\n            monitor.fire(reason)\n",
         "runtime/test_links_and_monitors.py kernel/test_links_and_monitors.py",
     ),
     Mutation(
