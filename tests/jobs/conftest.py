@@ -1,7 +1,31 @@
-"""A system for each test, at rest and empty when it ends."""
+"""A system for each test, at rest and empty when it ends; and two programs on one store."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
 from support.systems import clock, events, quiet, system, timed
 
+from .pair import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
 __all__ = ["clock", "events", "quiet", "system", "timed"]
+
+
+@pytest.fixture
+def make(quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pair]]:
+    """Makes a pair, which is stopped when the test ends."""
+    made: list[Pair] = []
+
+    def pair(*different: dict[str, Any], **options: Any) -> Pair:
+        made.append(Pair(tmp_path, monkeypatch, *different, **options))
+        return made[0]
+
+    yield pair
+    for one in made:
+        one.stop()

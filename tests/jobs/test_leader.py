@@ -18,24 +18,10 @@ from otpy.testing import Gate, VirtualClock
 from .pair import LEASE, WHERE, Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture
-def make(quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pair]]:
-    """Makes the pair, which is at rest and empty when the test ends."""
-    made: list[Pair] = []
-
-    def pair(*different: dict[str, Any], **options: Any) -> Pair:
-        made.append(Pair(tmp_path, monkeypatch, *different, **options))
-        return made[0]
-
-    yield pair
-    for one in made:
-        one.stop()
 
 
 @pytest.fixture

@@ -21,22 +21,8 @@ from support.programs import Program
 from .pair import LEASE, WHERE, Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture
-def make(quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pair]]:
-    """Makes a pair, which is stopped when the test ends."""
-    made: list[Pair] = []
-
-    def pair(*different: dict[str, Any], **options: Any) -> Pair:
-        made.append(Pair(tmp_path, monkeypatch, *different, **options))
-        return made[0]
-
-    yield pair
-    for one in made:
-        one.stop()
 
 
 def numbers(pair: Pair, by: int) -> dict[str, int]:
