@@ -229,7 +229,9 @@ def test_ctrl_c_stops_the_tree_cleanly(folder: Path, directory: Path, mode: list
     assert running.returncode == 0
     ending = "" if mode else "; the same command goes on from there"
     assert re.fullmatch(rf"\n?stopped: 0 of (10|\?) files counted, 0 agents crashed{ending}\n", stdout)
-    assert stderr in ("", "agents: 0 of 10\n")  # the first word of how far it is, once a second
+    # The first word of how far it is, once a second; and who was in the middle of a file, which nobody waits for.
+    allowed = r"(agents: 0 of 10\n|demo/jobs/duties/1/readers/\d did not stop as asked: killed\n)*"
+    assert re.fullmatch(allowed, stderr)
 
 
 def test_the_default_folder_is_pythons_own_library(otpy: Otpy, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
