@@ -48,7 +48,8 @@ def work(job: Job) -> Figures:
         began = time.perf_counter()
         for _ in range(count):
             message = queue.pop()
-            queue.done(message.message_id, claim_id=message.claim_id)
+            claim = getattr(message, "claim_id", None)  # newer versions have it
+            queue.done(message.message_id, **({} if claim is None else {"claim_id": claim}))
         took = time.perf_counter() - began
     return Figures(values={"work": count / took})
 
