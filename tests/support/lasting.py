@@ -86,12 +86,12 @@ class Holding(otpy.GenServer):
             pass
 
     @otpy.call
-    def keep_interpreter(self, milliseconds: int) -> None:
-        """Answer, then wait in C code that never releases the interpreter."""
+    def keep_interpreter(self, pipe: str) -> None:
+        """Answer, then wait in C code that never releases the interpreter, until somebody opens this pipe and ends."""
         caller = self.caller
         assert caller is not None
         caller.reply(None)
-        ctypes.PyDLL(None).usleep(milliseconds * 1_000)
+        os.close(ctypes.PyDLL(None).open(os.fsencode(pipe), os.O_RDONLY))
 
 
 class Sticky(otpy.GenServer):
