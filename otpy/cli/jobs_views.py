@@ -173,7 +173,7 @@ def _facts(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "state", f"{state}: {reason}" if reason else state
     if job.get("owner"):
         yield "agent", _text(job["owner"], 200)
-    for name in ("run_at", "created_at", "finished_at", "lease_until", "deadline_at"):
+    for name in ("run_at", "created_at", "finished_at", "lease_until", "deadline_at", "start_by"):
         at = _seconds(job.get(name))
         if at is not None:
             yield name.removesuffix("_at").replace("_", " "), _ago(at) if at <= 0 else f"in {duration(at)}"

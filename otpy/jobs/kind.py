@@ -43,6 +43,7 @@ class KindOptions(TypedDict, total=False):
     retry: Retry
     timeout: float | None
     stall_timeout: float | None
+    start_within: float | None
     needs: Collection[str]
     unique: Callable[..., str] | None
     until: Until
@@ -69,6 +70,7 @@ class Kind(Generic[P, R]):
         self.retry = options.get("retry", Retry())
         self.timeout = options.get("timeout", TIMEOUT)
         self.stall_timeout = options.get("stall_timeout")
+        self.start_within = options.get("start_within")
         self.unique = options.get("unique")
         self.until: Until = options.get("until", "finished")
         self.on_conflict: Conflict = options.get("on_conflict", "keep")
@@ -118,7 +120,7 @@ class Kind(Generic[P, R]):
             key = f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}"
             unique = Unique(key=key, until=self.until, on_conflict=self.on_conflict)
         tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
-        return JobSpec(self, data, self.queue, tenant=tenant, unique=unique)
+        return JobSpec(self, data, self.queue, tenant=tenant, unique=unique, start_within=self.start_within)
 
     def _check(self) -> None:
         """Refuse what cannot work, where it is declared. Raises SpecError."""
@@ -149,7 +151,7 @@ class Kind(Generic[P, R]):
         yield from self._number_problems()
 
     def _number_problems(self) -> Iterator[str]:
-        for name in ("timeout", "stall_timeout"):
+        for name in ("timeout", "stall_timeout", "start_within"):
             value = getattr(self, name)
             if value is not None and not is_seconds(value):
                 yield f"{name}={safe_repr(value)}: seconds > 0, or None"
@@ -207,12 +209,13 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
         **options: `name`: what the store calls it, by default module and function; a function that moves keeps its
             jobs by it. `queue`: where they wait. `retry`: what failures lead to. `timeout`: seconds for one attempt,
             30 unless said; None means without end. `stall_timeout`: seconds without a word of progress after which an
-            attempt is given up. `needs`: labels its agent must have. `unique`: called with the arguments, gives the
-            key of which there is one; `until` says how long: `started`, `finished`, `forever`; `on_conflict` what
-            a second one does: `keep` gives the first, `replace` changes it while it waits, `raise` refuses. `killable`:
-            run it in a process, which can be ended whatever it does. `breakers`: circuit breakers that hold it back
-            while open. `limit`: how many of its jobs may run at once. `tenant`: called with the arguments, says who
-            shares the queue fairly with others.
+            attempt is given up. `start_within`: seconds from when it is due after which a job is dead that nobody has
+            begun; None unless said, it waits without end. `needs`: labels its agent must have. `unique`: called with
+            the arguments, gives the key of which there is one; `until` says how long: `started`, `finished`,
+            `forever`; `on_conflict` what a second one does: `keep` gives the first, `replace` changes it while it
+            waits, `raise` refuses. `killable`: run it in a process, which can be ended whatever it does. `breakers`:
+            circuit breakers that hold it back while open. `limit`: how many of its jobs may run at once. `tenant`:
+            called with the arguments, says who shares the queue fairly with others.
 
     Raises:
         SpecError: an option that cannot be.

@@ -28,7 +28,7 @@ ERROR_LIMIT = 2_000
 """Characters of the text of one failed attempt."""
 MOST_ARGUMENTS = 50
 """Arguments that are shown."""
-TIMES = ("run_at", "created_at", "finished_at", "deadline_at", "lease_until")
+TIMES = ("run_at", "created_at", "finished_at", "deadline_at", "start_by", "lease_until")
 
 
 def queue_line(look: QueueLook, now: int, *, paused_at: int | None) -> dict[str, object]:

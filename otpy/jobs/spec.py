@@ -10,11 +10,11 @@ from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.jobs.decisions import MOST_SECONDS
-from otpy.jobs.declared import is_text
+from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.model.new import NewJob
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.new import Unique
@@ -35,6 +35,7 @@ class SpecWords(TypedDict, total=False):
     key: str
     tenant: str
     deadline: float
+    start_within: float | None
     queue: str
 
 
@@ -57,6 +58,8 @@ class JobSpec(Generic[R]):
     deadline: float | None = None
     """Seconds after which it is dead, however far it is; None means never."""
     unique: Unique | None = None
+    start_within: float | None = None
+    """Seconds from when it is due after which it is dead if nobody has begun it; None means never."""
 
     def opts(self, **words: Unpack[SpecWords]) -> JobSpec[R]:
         """The same job with other options.
@@ -73,17 +76,23 @@ class JobSpec(Generic[R]):
 
     def problem(self) -> str | None:
         """Why it cannot be used, and the mend; None when it can."""
+        return next(self._problems(), None)
+
+    def _problems(self) -> Iterator[str]:
         if not _is_time(self.delay):
-            return f"delay={safe_repr(self.delay)}: seconds >= 0"
+            yield f"delay={safe_repr(self.delay)}: seconds >= 0"
         if self.deadline is not None and not _is_time(self.deadline):
-            return f"deadline={safe_repr(self.deadline)}: seconds >= 0, or None"
+            yield f"deadline={safe_repr(self.deadline)}: seconds >= 0, or None"
+        if self.start_within is not None and not is_seconds(self.start_within):
+            yield f"start_within={safe_repr(self.start_within)}: seconds > 0, or None"
         if self.key is not None and not is_text(self.key):
-            return f"key={safe_repr(self.key)}: a text, or None"
+            yield f"key={safe_repr(self.key)}: a text, or None"
         if type(self.priority) is not int or abs(self.priority) > MOST_PRIORITY:
-            return f"priority={safe_repr(self.priority)}: a whole number, less is sooner"
+            yield f"priority={safe_repr(self.priority)}: a whole number, less is sooner"
         if not is_text(self.queue):
-            return f"queue={safe_repr(self.queue)}: a text"
-        return None if self.tenant == "" or is_text(self.tenant) else f"tenant={safe_repr(self.tenant)}: a text"
+            yield f"queue={safe_repr(self.queue)}: a text"
+        if self.tenant != "" and not is_text(self.tenant):
+            yield f"tenant={safe_repr(self.tenant)}: a text"
 
 
 def check_words(where: str, words: Collection[str], known: type) -> None:
@@ -105,12 +114,12 @@ def job_specs(specs: Iterable[object]) -> list[JobSpec[Any]]:
 
 def new_job(spec: JobSpec[Any], now: int) -> NewJob:
     """What is written down of a job that is enqueued now."""
-    kind = spec.kind
+    kind, run_at = spec.kind, now + round(spec.delay * 1_000)
     return NewJob(
         kind=kind.name,
         queue=spec.queue,
         args=spec.args,
-        run_at=now + round(spec.delay * 1_000),
+        run_at=run_at,
         priority=spec.priority,
         tenant=spec.tenant,
         needs=kind.needs,
@@ -120,6 +129,7 @@ def new_job(spec: JobSpec[Any], now: int) -> NewJob:
         max_crashes=kind.retry.crashes,
         timeout_ms=None if kind.timeout is None else round(kind.timeout * 1_000),
         deadline_at=None if spec.deadline is None else now + round(spec.deadline * 1_000),
+        start_by=None if spec.start_within is None else run_at + round(spec.start_within * 1_000),
     )
 
 

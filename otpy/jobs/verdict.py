@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Failure, Job, State
     from otpy.jobs.retry import Action
 
-__all__ = ["Failed", "after_failure", "given_back", "snoozed"]
+__all__ = ["TOO_LATE", "Failed", "after_failure", "given_back", "not_begun", "snoozed", "too_late"]
+
+TOO_LATE = "schedule_to_start"
+"""Why a job is dead that nobody has begun in time; no attempt is made after that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,16 @@ def snoozed(job: Job, seconds: float, now: int) -> Settled:
     return Settled(id=job.id, token=job.token, state=_waiting(run_at, now), run_at=run_at, is_free=True)
 
 
+def too_late(job: Job) -> Settled:
+    """It was claimed in time, and was to begin after it."""
+    return Settled(id=job.id, token=job.token, state="dead", reason=TOO_LATE, is_free=True)
+
+
+def not_begun(job: Job, now: int) -> Settled:
+    """It was claimed and not begun: others may have it at once, and it must still be begun in time."""
+    return given_back(job, now)._replace(start_by=job.start_by)
+
+
 def given_back(job: Job, now: int) -> Settled:
-    """It was claimed and not begun, or could not be finished in time: others may have it at once."""
+    """It could not be finished in time: others may have it at once."""
     return Settled(id=job.id, token=job.token, state="ready", run_at=min(job.run_at, now), is_free=True)

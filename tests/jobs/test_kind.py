@@ -26,6 +26,7 @@ def send(to: str) -> None:
         ({"unique": "to"}, "unique='to': a function of its arguments, or None"),
         ({"until": "ever"}, "until='ever': started, finished, forever"),
         ({"timeout": 0}, "timeout=0: seconds > 0, or None"),
+        ({"start_within": "1"}, "start_within='1': seconds > 0, or None"),
         ({"limit": True}, "limit=True: a whole number >= 1, or None"),
     ],
 )
@@ -41,6 +42,7 @@ def test_an_option_that_cannot_be_is_refused_where_it_is_declared(options: dict[
     [
         ({"delay": -1.0}, "delay=-1.0: seconds >= 0"),
         ({"deadline": float("inf")}, "deadline=inf: seconds >= 0, or None"),
+        ({"start_within": 0}, "start_within=0: seconds > 0, or None"),
         ({"priority": 10**7}, "priority=10000000: a whole number, less is sooner"),
         ({"tenant": 7}, "tenant=7: a text"),
     ],

@@ -83,6 +83,8 @@ class Settled(NamedTuple):
     """The failure to remember, counted among the errors or the crashes."""
     is_free: bool = False
     """Given back: the attempt is not counted."""
+    start_by: int | None = None
+    """That of the job when it was given back before it was begun; no wait of one that was begun ends it."""
 
     def __repr__(self) -> str:
         """Without what it carries, as that of a `Job`."""

@@ -77,6 +77,8 @@ class Job(NamedTuple):
     """Why it is dead or cancelled."""
     meta: bytes = b""
     replay_of: int | None = None
+    start_by: int | None = None
+    """When it is dead if nobody has begun it; None once it was begun."""
     attempts: tuple[Attempt, ...] = ()
     """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
 

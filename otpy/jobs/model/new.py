@@ -54,6 +54,8 @@ class NewJob(NamedTuple):
     """How long one attempt may take; None means without end."""
     deadline_at: int | None = None
     """When it is dead, however far it is."""
+    start_by: int | None = None
+    """When it is dead if nobody has begun it."""
     meta: bytes = b""
     """The effect key of the job that it runs again."""
     replay_of: int | None = None

@@ -11,6 +11,7 @@ from otpy.jobs.agents.ear import Ear
 from otpy.jobs.scheduler.gates import Gates
 from otpy.jobs.scheduler.judge import Judge, crashed, late
 from otpy.jobs.scheduler.undead import REAP, Undead
+from otpy.jobs.verdict import not_begun, too_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -65,14 +66,14 @@ class Attempts:
     # While it lasts.
 
     def begin(self, worker: Worker[Ref[Agent]], job: Job) -> None:
-        """Have an agent do the job that it was dealt, unless a breaker is open."""
-        self._judge.begun(job)
-        wait = self._gates.enter(job, worker.ref)
-        if wait is not None:
+        """Have an agent do the job that it was dealt, unless a breaker is open, or it is too late."""
+        wall = self._setup.now()
+        unbegun = self._unbegun(worker, job, wall)
+        if unbegun is not None:
             self._books.end(worker.ref, job.id, job.token)
-            self._settle(job, self._judge.put_off(job, wait))
+            self._settle(job, unbegun)
             return
-        wall, kind = self._setup.now(), self._setup.kinds.get(job.kind)
+        kind = self._setup.kinds.get(job.kind)
         until = _until(job, wall)
         time = None if until is None else (until - wall) / 1_000
         worker.watch.begin(self._system.clock.now(), time, None if kind is None else kind.stall_timeout)
@@ -80,6 +81,14 @@ class Attempts:
         self._watch(worker)
         agent: Any = AsyncAgent if worker.team.crew.place == "loop" else Agent
         worker.ref.cast(agent.work, job, None if until is None else until / 1_000, worker.flag)
+
+    def _unbegun(self, worker: Worker[Ref[Agent]], job: Job, wall: int) -> Settled | None:
+        """What becomes of one that is not begun; None for one that is."""
+        if job.start_by is not None and job.start_by <= wall:
+            return too_late(job)
+        self._judge.begun(job)
+        wait = self._gates.enter(job, worker.ref)
+        return None if wait is None else self._judge.put_off(job, wait)._replace(start_by=job.start_by)
 
     def look(self, agent: Ref[Any]) -> None:
         """End one that has had its time."""
@@ -148,7 +157,7 @@ class Attempts:
     def give_back(self, jobs: Iterable[Job]) -> None:
         """These were claimed and not begun."""
         for job in jobs:
-            self._settle(job, self._judge.ended(job, "given back"))
+            self._settle(job, not_begun(job, self._setup.now()))
 
     # The dead whose code runs on.
 

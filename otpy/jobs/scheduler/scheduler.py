@@ -24,7 +24,7 @@ from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox
 from otpy.jobs.scheduler.standing import Standing
-from otpy.jobs.verdict import given_back
+from otpy.jobs.verdict import not_begun
 from otpy.jobs.writer import Writer
 from otpy.runtime.links import Down
 from otpy.runtime.request import cast
@@ -195,7 +195,7 @@ class Scheduler(Desk):
         self.attempts.last()
         self.attempts.give_back(self.books.drop_hands())
         now = self.setup.now()
-        last = self.outbox.last(lambda job: given_back(job, now), self.standing)
+        last = self.outbox.last(lambda job: not_begun(job, now), self.standing)
         if last is not None and self.outbox.has_words:
             with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
                 self.writer.call(Writer.run, last)

@@ -92,7 +92,7 @@ class Transaction(Protocol):
         """Make `scheduled` jobs `ready` whose time has come; returns their queues."""
 
     def expire(self, limit: int, fence: Fence) -> list[int] | None:
-        """Give up jobs that wait and whose deadline is over; returns their ids."""
+        """Give up jobs that wait and whose time is over, to end or to be begun; returns their ids."""
 
     def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
         """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were.
@@ -101,7 +101,7 @@ class Transaction(Protocol):
         """
 
     def due(self) -> int | None:
-        """When the next time comes of a job that waits for it, or whose deadline is then over.
+        """When the next time comes of a job that waits for it, or that is dead then unless it has begun, or ended.
 
         The one janitor asks; from then on `news` tells of earlier times alone.
         """

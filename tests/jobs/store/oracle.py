@@ -32,6 +32,12 @@ class Row:
     lease_until: int | None = None
     finished_at: int | None = None
     is_cancelled: bool = False
+    is_begun: bool = False
+
+    def is_late(self, now: int) -> bool:
+        """Whether its time is over, to end or to begin."""
+        ends = [self.new.deadline_at, None if self.is_begun else self.new.start_by]
+        return any(at is not None and at <= now for at in ends)
 
 
 @dataclass
@@ -76,7 +82,7 @@ class Model:
 
     def claim(self, number: int, lease: int, now: int) -> list[int]:
         ready = [row for row in self.rows.values() if row.state == "ready"]
-        ready = [row for row in ready if row.new.deadline_at is None or row.new.deadline_at > now]
+        ready = [row for row in ready if not row.is_late(now)]
         ready.sort(key=lambda row: (row.new.priority, row.run_at, row.id))
         for row in ready[:number]:
             row.state, row.lease_until = "running", now + lease
@@ -90,7 +96,7 @@ class Model:
     def settle(self, row: Row, state: State, failure: str | None, run_at: int, now: int) -> None:
         if row.is_cancelled or (state in ("ready", "scheduled") and self.taken(row.new, but=row.id) is not None):
             state = "cancelled"
-        row.state, row.lease_until, row.run_at = state, None, run_at
+        row.state, row.lease_until, row.run_at, row.is_begun = state, None, run_at, True
         row.finished_at = None if state in ("ready", "scheduled") else now
         row.errors += failure == "error"
         row.crashes += failure in ("crash", "lost")
@@ -101,11 +107,7 @@ class Model:
                 row.state = "ready"
 
     def expire(self, now: int) -> list[int]:
-        over = [
-            row
-            for row in self.rows.values()
-            if row.state in ("scheduled", "ready") and row.new.deadline_at is not None and row.new.deadline_at <= now
-        ]
+        over = [row for row in self.rows.values() if row.state in ("scheduled", "ready") and row.is_late(now)]
         for row in over:
             row.state, row.finished_at = "dead", now
         return sorted(row.id for row in over)

@@ -34,6 +34,7 @@ NEW = st.builds(
     key=st.none() | st.sampled_from("xyz"),
     unique=st.none() | UNIQUE,
     life=st.none() | st.sampled_from([1_000, 30_000]),
+    patience=st.none() | st.sampled_from([1_000, 30_000]),
 )
 
 
@@ -191,10 +192,11 @@ class Contract(RuleBasedStateMachine):
 
 
 def _job(one: dict[str, Any], now: int) -> NewJob:
-    facts = {name: value for name, value in one.items() if name not in ("delay", "life")}
+    facts = {name: value for name, value in one.items() if name not in ("delay", "life", "patience")}
     life = one.get("life")
     deadline = None if life is None else now + life
-    return NewJob(**facts, queue="q", run_at=now + one["delay"], deadline_at=deadline, max_errors=3)
+    start = None if one.get("patience") is None else now + one["delay"] + one["patience"]
+    return NewJob(**facts, queue="q", run_at=now + one["delay"], deadline_at=deadline, start_by=start, max_errors=3)
 
 
 def explore(kind: str, examples: int, steps: int) -> None:

@@ -45,7 +45,10 @@ def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -
     for one in ids:
         row = db.execute("select queue from otpy_job where id = ? and state = 'scheduled'", (one,)).fetchone()
         if row is not None:
-            db.execute("update otpy_job set state = 'ready', run_at = ? where id = ?", (now, one))
+            db.execute(
+                "update otpy_job set state = 'ready', start_by = start_by - run_at + ?, run_at = ? where id = ?",
+                (now, now, one),
+            )
             tally.moves(row[0], "scheduled", "ready", 1)
             queues.add(row[0])
     return queues
@@ -107,6 +110,7 @@ def _again(job: Job, until: Until, run_at: int, instead: NewJob | None) -> NewJo
         max_crashes=job.max_crashes,
         timeout_ms=job.timeout_ms,
         deadline_at=None if job.deadline_at is None else run_at + job.deadline_at - job.created_at,
+        start_by=None if job.start_by is None else run_at + job.start_by - job.run_at,
         meta=job.effect_key.encode(),
         replay_of=job.id,
     )

@@ -32,7 +32,7 @@ update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, 
 ENDED = f"""
 update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finished_at = ?,
     run_at = coalesce(?, run_at), reason = ?, errors = errors + ?, crashes = crashes + ?,
-    attempt = attempt - ?, releases = releases + ?
+    attempt = attempt - ?, releases = releases + ?, start_by = ?
 {AS_CLAIMED}
 """  # noqa: S608 - our own text
 # None of these says `returning`: that doubles what a statement costs.
@@ -79,8 +79,11 @@ def give(db: sqlite3.Connection, tally: Tally, ask: Ask, rows: Sequence[tuple[An
 def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
     """Which jobs a wish is for, as SQL and its values."""
     # Not `run_at <= now`: what is ready was due, and need not wait again when the clock is set back.
-    where = ["state = 'ready' and queue = ? and (deadline_at is null or deadline_at > ?)"]
-    values: list[Any] = [ask.queue, now]
+    where = [
+        "state = 'ready' and queue = ?",
+        "(deadline_at is null or deadline_at > ?) and (start_by is null or start_by > ?)",
+    ]
+    values: list[Any] = [ask.queue, now, now]
     for column, word, given in (
         ("needs", "in", ask.needs),
         ("tenant", "not in", ask.not_tenants),
@@ -113,6 +116,7 @@ def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> 
     tally.moves(queue, "running", state, 1)
     if state == "scheduled":
         tally.comes(ended.run_at)
+    tally.comes(ended.start_by)
     if outcome.attempt is not None:
         _remember(db, outcome.id, outcome.attempt)
     return True
@@ -131,6 +135,7 @@ def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
         failure in CRASHES,
         outcome.is_free,
         outcome.is_free,
+        outcome.start_by,
         outcome.id,
         outcome.token,
     )

@@ -22,9 +22,9 @@ Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
 
 INSERT = """
 insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
-                 max_errors, max_crashes, timeout_ms, deadline_at, created_at, meta, replay_of,
+                 max_errors, max_crashes, timeout_ms, deadline_at, start_by, created_at, meta, replay_of,
                  schedule)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
 """
 
 TAKEN = {
@@ -35,10 +35,10 @@ TAKEN = {
 """By whom a unique key is taken, as the indexes say it."""
 
 
-ROW = f"({', '.join('?' * 14)})"
+ROW = f"({', '.join('?' * 15)})"
 PLAIN_INTO = (
     "insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, max_errors, max_crashes,"
-    " timeout_ms, deadline_at, created_at, meta) values "
+    " timeout_ms, deadline_at, start_by, created_at, meta) values "
 )
 PLAIN = {number: PLAIN_INTO + ", ".join([ROW] * number) for number in (32, 16, 8, 4, 2)}
 """Statements for so many rows at once that nothing can stand in the way of: two thirds of the price of one by one."""
@@ -69,7 +69,7 @@ def _insert_plain(db: Base, tally: Tally, news: list[NewJob], now: int) -> list[
             for new in news[len(made) : len(made) + number]:
                 state: State = "ready" if new.run_at <= now else "scheduled"
                 # By position, for by name it would take as long as SQLite takes for the row: all but `unique`, `key`.
-                values += (*new[:2], state, *new[2:7], *new[9:13], now, new.meta)
+                values += (*new[:2], state, *new[2:7], *new[9:14], now, new.meta)
                 tally.add(new.queue, state)
                 _note_times(tally, new, state)
             last = db.execute(text, values).lastrowid
@@ -100,6 +100,7 @@ def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
             new.max_crashes,
             new.timeout_ms,
             new.deadline_at,
+            new.start_by,
             now,
             new.meta,
             new.replay_of,
@@ -133,8 +134,9 @@ def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -
         return Inserted(job, "kept")
     after: State = "ready" if new.run_at <= now else "scheduled"
     db.execute(
-        "update otpy_job set args = ?, run_at = ?, priority = ?, tenant = ?, deadline_at = ?, state = ? where id = ?",
-        (new.args, new.run_at, new.priority, new.tenant, new.deadline_at, after, job),
+        "update otpy_job set args = ?, run_at = ?, priority = ?, tenant = ?, deadline_at = ?, start_by = ?, state = ?"
+        " where id = ?",
+        (new.args, new.run_at, new.priority, new.tenant, new.deadline_at, new.start_by, after, job),
     )
     tally.moves(queue, state, after, 1)
     _note_times(tally, new, after)
@@ -146,3 +148,4 @@ def _note_times(tally: Tally, new: NewJob, state: State) -> None:
     if state == "scheduled":
         tally.comes(new.run_at)
     tally.comes(new.deadline_at)
+    tally.comes(new.start_by)

@@ -73,8 +73,9 @@ def _due(schedule: Schedule, at: int, run_at: int, now: int) -> NewJob:
     """The job for one time: its delay and its deadline are written down as if it were enqueued at 0."""
     job = schedule.job
     deadline_at = None if job.deadline_at is None else max(run_at, now) + job.deadline_at
+    start_by = None if job.start_by is None else max(run_at, now) + job.start_by
     key, run_at = f"{schedule.id} at {at}", run_at + job.run_at
-    return job._replace(key=key, run_at=run_at, deadline_at=deadline_at, schedule=schedule.id)
+    return job._replace(key=key, run_at=run_at, deadline_at=deadline_at, start_by=start_by, schedule=schedule.id)
 
 
 def unplan(db: sqlite3.Connection, id: str) -> bool:

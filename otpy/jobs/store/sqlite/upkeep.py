@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.core.backoff import Backoff
 from otpy.jobs.store.sqlite.claims import settle
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
-from otpy.jobs.verdict import Failed, after_failure
+from otpy.jobs.verdict import TOO_LATE, Failed, after_failure
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,24 +39,34 @@ def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[s
 
 
 def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[int]:
-    """Give up those that wait and whose deadline is over; returns their ids."""
+    """Give up those that wait and whose time is over, to end or to be begun; returns their ids."""
+    return [
+        one
+        for column, reason in (("deadline_at", "deadline"), ("start_by", TOO_LATE))
+        for one in _expire(db, tally, column, reason, limit, now)
+    ]
+
+
+def _expire(db: sqlite3.Connection, tally: Tally, column: str, reason: str, limit: int, now: int) -> list[int]:
     rows = db.execute(
-        "select id, queue, state from otpy_job where deadline_at <= ? and state in ('scheduled', 'ready') limit ?",
+        f"select id, queue, state from otpy_job where {column} <= ? and state in ('scheduled', 'ready') limit ?",  # noqa: S608
         (now, limit),
     ).fetchall()
     for job, queue, state in rows:
-        db.execute("update otpy_job set state = 'dead', reason = 'deadline', finished_at = ? where id = ?", (now, job))
+        db.execute("update otpy_job set state = 'dead', reason = ?, finished_at = ? where id = ?", (reason, now, job))
         tally.moves(queue, state, "dead", 1)
     return [row[0] for row in rows]
 
 
 def due(db: sqlite3.Connection) -> int | None:
-    """The next time at which `promote` or `expire` has something to do; two looks at the ends of indexes."""
+    """The next time at which `promote` or `expire` has something to do; three looks at the ends of indexes."""
     row: tuple[int | None] = db.execute(
         """
         select min(at) from (
             select min(run_at) as at from otpy_job where state = 'scheduled' union all
-            select min(deadline_at) from otpy_job where deadline_at is not null and state in ('scheduled', 'ready'))
+            select min(deadline_at) from otpy_job where deadline_at is not null and state in ('scheduled', 'ready')
+            union all
+            select min(start_by) from otpy_job where start_by is not null and state in ('scheduled', 'ready'))
         """
     ).fetchone()
     return row[0]

@@ -23,6 +23,7 @@ create table otpy_job (
     max_crashes integer not null,
     timeout_ms integer,
     deadline_at integer,
+    start_by integer,                      -- dead then unless it was begun; null once it was
     owner text not null default '',
     lease_until integer,
     is_cancelled integer not null default 0,
@@ -43,6 +44,7 @@ create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where stat
 create index otpy_job_kind on otpy_job (queue, kind, needs) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
 create index otpy_job_running on otpy_job (lease_until) where state = 'running';
+create index otpy_job_start on otpy_job (start_by) where start_by is not null and state in ('scheduled', 'ready');
 create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
 create index otpy_job_dead on otpy_job (id) where state = 'dead';
 create index otpy_job_finished on otpy_job (finished_at) where finished_at is not null;
