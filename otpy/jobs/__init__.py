@@ -26,10 +26,12 @@ from otpy.jobs.errors import (
     StoreError,
     StoreFullError,
     StoreVersionError,
+    TransactionError,
 )
 from otpy.jobs.insertion import Enqueued
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import Kind, job
+from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Job
 from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, Want
@@ -76,6 +78,8 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreVersionError",
+    "TransactionError",
+    "Tx",
     "Want",
     "cron",
     "current",

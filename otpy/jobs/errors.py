@@ -18,7 +18,8 @@ OtpyError
     │   ├── StoreBusyError      another program has held it for too long
     │   ├── StoreFullError      the disk is full
     │   └── StoreBrokenError    the file is damaged, or is no store of otpy's
-    └── StoreVersionError       a newer otpy has written it
+    ├── StoreVersionError       a newer otpy has written it
+    └── TransactionError        a job's own transaction cannot be had, or is over
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreVersionError",
+    "TransactionError",
 ]
 
 
@@ -255,3 +257,17 @@ class StoreVersionError(JobsError):
         """Keep them."""
         self.path, self.found, self.known = path, found, known
         super().__init__(f"{path} has version {found} of the schema, and this otpy knows {known}: run a newer one")
+
+
+class TransactionError(JobsError):
+    """A transaction of a job's own cannot be had here, was open for too long, or is asked for what is not its own.
+
+    Attributes:
+        what: the job, or its statement.
+        problem: what stands in the way.
+    """
+
+    def __init__(self, what: str, problem: str) -> None:
+        """Keep both."""
+        self.what, self.problem = what, problem
+        super().__init__(f"{what}: current().tx(): {problem}")

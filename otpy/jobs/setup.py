@@ -162,6 +162,11 @@ class Setup:
         return self.lease / 6 if self.beat is None else self.beat
 
     @property
+    def loan_seconds(self) -> float:
+        """How long a handler may keep the writer, which has leases to renew: several may do so one after the other."""
+        return min(1.0, self.lease / 15)
+
+    @property
     def busy_seconds(self) -> float:
         """How long the store waits."""
         return min(5.0, self.lease / 3) if self.busy is None else self.busy

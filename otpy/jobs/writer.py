@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otpy.core.reason import Reason
+    from otpy.jobs.loan import Loan
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.model.news import News
     from otpy.jobs.scheduler.standing import Standing
@@ -100,6 +101,23 @@ class Writer(GenServer):
     def lead(self, name: str) -> Lead | None:
         """Who was elected last; holds up nobody, and is not held up by other programs."""
         return self.store.lead(name)
+
+    @cast
+    def lend(self, loan: Loan) -> None:
+        """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
+        if self._failure is not None and self.system.clock.now() < self._closed_until:
+            loan.end(_same(self._failure))
+            return
+        try:
+            news = loan.serve(self.store)
+        except StoreError as error:
+            self._fail(error)
+            loan.end(_same(error))
+        except Exception as error:  # noqa: BLE001 - the handler's, who is told
+            loan.end(error)
+        else:
+            if news is not None:
+                self._herald(news)
 
     @cast
     def commit(self) -> None:

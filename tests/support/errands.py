@@ -150,3 +150,10 @@ async def wait_long(pipe: str) -> None:
     """Await something that never comes."""
     say(pipe, str(os.getpid()))
     await asyncio.sleep(600)
+
+
+@job(retry=Retry(errors=1))
+def transact() -> None:
+    """Ask for a transaction."""
+    with current().tx():
+        pass

@@ -351,6 +351,11 @@ def read_lines(path: str) -> str:
     own.progress({"line": 1})
     own.checkpoint(own.resume_from or 0)
     own.raise_if_cancelled()
+    with own.tx() as tx:
+        assert_type(tx, jobs.Tx)
+        assert_type(tx.executemany("insert into a values (?)", [(1,)]), int)
+        assert_type(tx.enqueue(fetch_page.new("a")), list[jobs.Enqueued])
+        tx.result = len(tx.execute("select 1"))
     return assert_type(own.once("open", lambda: path), str)
 
 

@@ -12,7 +12,7 @@ from otpy.jobs.agents.attempt import report_of, report_of_failure
 from otpy.jobs.agents.context import CURRENT, Flag, Running
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
-from otpy.jobs.agents.office import Office
+from otpy.jobs.agents.office import Bank, Office
 from otpy.jobs.args import decode
 from otpy.runtime.request import cast
 
@@ -35,11 +35,16 @@ class _Doing(GenServer):
 
     trap_exit = True
 
-    def init(self, engine: str, crew: str, kinds: dict[str, Kind[..., Any]], *, is_apart: bool = False) -> Continue:
-        """Know what it can do; nothing else lives here. `is_apart`: it has a process of its own."""
+    def init(
+        self, engine: str, crew: str, kinds: dict[str, Kind[..., Any]], *, is_apart: bool = False, loan: float = 1.0
+    ) -> Continue:
+        """Know what it can do; nothing else lives here.
+
+        `is_apart`: it has a process of its own. `loan`: seconds for which a job may have the writer.
+        """
         self.scheduler: NamedRef[Desk] = self.system.ref(f"{engine}/scheduler")
         ledger: NamedRef[Ledger] = self.system.ref(f"{engine}/ledger")
-        self.office = Office(self.ref, self.scheduler, ledger)
+        self.office = Office(self.ref, self.scheduler, ledger, None if is_apart else Bank(self.system, engine, loan))
         self.crew, self.kinds = crew, kinds
         self.doing: tuple[int, int, Flag] | None = None
         self.at = ""

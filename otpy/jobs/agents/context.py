@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.text import safe_repr
 from otpy.jobs.args import pack, unpack
-from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError, NoJobError, OnceBusyError, StoreError
+from otpy.jobs.errors import (
+    ArgumentsError,
+    JobCancelledError,
+    LostJobError,
+    NoJobError,
+    OnceBusyError,
+    StoreError,
+    TransactionError,
+)
+from otpy.jobs.loan import Tx
 from otpy.runtime.seat import Slot, here
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from otpy.jobs.agents.office import Office
     from otpy.jobs.model.job import Job
@@ -30,6 +40,9 @@ EACH, AT_ONCE = 0.001, 100
 
 PAUSE = 0.1
 """Seconds between two words of progress: one that a loop says in between is left out."""
+
+
+NOT_ON_A_LOOP = "it would hold up the event loop: await asyncio.to_thread(…) a function that has the block in it"
 
 
 class Flag:
@@ -167,6 +180,35 @@ class Running:
             raise
         _kept(self.id, await self._office.akeep(self._job, key, data))
         return made
+
+    @contextmanager
+    def tx(self) -> Iterator[Tx]:
+        """A transaction in which what the job writes and its end are one: both are kept, or neither.
+
+        At the end of the block the job is `done`, by this attempt's token, with what was set as the block's `result`;
+        what its function returns, or raises, after that changes nothing. When the block raises, all is rolled back and
+        the job goes on. It is the engine's own writer that does what is said, in its thread: everybody who writes waits
+        meanwhile, so it is rolled back when it is open for more than a second, or a fifteenth of a lease if that is
+        less. Not on an event loop: `await asyncio.to_thread(…)` a function with the block in it.
+
+        Raises:
+            JobCancelledError: somebody has cancelled the job.
+            LostJobError: this attempt is over, its end is written down, or another one does the job.
+            TransactionError: it cannot be had here, or was open for too long.
+            StoreError: the store failed; nothing of it is kept.
+            ArgumentsError: its `result` is no plain data.
+        """
+        if _is_on_a_loop():
+            raise TransactionError(f"job {self.id}", NOT_ON_A_LOOP)
+        loan = self._office.lend(self._job)
+        loan.open()
+        tx = Tx(loan)
+        try:
+            yield tx
+            tx.done()
+        except BaseException:
+            loan.end(LostJobError(self.id))
+            raise
 
     def _pace(self) -> None:
         now = monotonic()

@@ -56,7 +56,7 @@ class Foreman(GenServer):
         self.crew = crew = scaled.get(crew.name, crew)
         self.scheduler = self.system.ref(setup.actor(Desk, "scheduler"))
         kinds = {name: setup.kinds[name] for name in crew.kinds}
-        self.spec = _spec(setup.name, crew, kinds)
+        self.spec = _spec(setup, crew, kinds)
         self.agents = self.system.ref(setup.actor(DynamicSupervisor, f"agents/{crew.name}")).within(None)
         self.alive: dict[Ref[Any], float] = {}
         self.desired = crew.size + crew.spare
@@ -168,9 +168,9 @@ class Foreman(GenServer):
         self.scheduler.cast(Desk.crew, self.crew, is_open)
 
 
-def _spec(engine: str, crew: Crew, kinds: dict[str, Any]) -> ChildSpec:
+def _spec(setup: Setup, crew: Crew, kinds: dict[str, Any]) -> ChildSpec:
     is_apart = crew.place == "process"
     cls: Any = AsyncAgent if crew.place == "loop" else Agent
-    spec = child(cls, engine, crew.name, kinds, is_apart=is_apart)
+    spec = child(cls, setup.name, crew.name, kinds, is_apart=is_apart, loan=setup.loan_seconds)
     spec = spec.opts(restart="temporary", place=crew.place, start_timeout=START)
     return spec.opts(max_memory_bytes=crew.max_memory_bytes) if is_apart else spec

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.spec import Name
+from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ledger import Ledger
+from otpy.jobs.errors import TransactionError
+from otpy.jobs.loan import Loan
+from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
 
-__all__ = ["Office"]
+__all__ = ["Bank", "Office"]
 
 PATIENCE = 30.0
 """Seconds that a job waits for the store; a busy one is given up by then."""
 
 
+APART = "its agent has a process of its own, and the store is the program's: use once, or a crew in another place"
+
+
+class Bank:
+    """Where a job gets a transaction of the writer's: in the writer's own process alone."""
+
+    def __init__(self, system: System, engine: str, seconds: float) -> None:
+        """Of this engine; each loan is for so many seconds."""
+        self._writer = system.ref(Name(f"{engine}/writer", Writer))
+        self._beat: NamedRef[Beat] = system.ref(Name(f"{engine}/beat", Beat))
+        self._seconds = seconds
+
+    def lend(self, job: Job) -> Loan:
+        """Ask for one. When it is kept the beat has that job's lease to renew no longer."""
+        ended = [(job.id, job.token)]
+        loan = Loan(job.id, job.token, self._seconds, lambda: self._beat.cast(Beat.change, [], ended, 0.0))
+        self._writer.cast(Writer.lend, loan)
+        return loan
+
+
 class Office:  # Any, below: plain data, which may come from another process
     """For one agent; the same whether it lives in this process or not, for no function goes through it."""
 
-    def __init__(self, agent: Ref[Any], scheduler: NamedRef[Desk], ledger: NamedRef[Ledger]) -> None:
-        """Made by the agent."""
+    def __init__(self, agent: Ref[Any], scheduler: NamedRef[Desk], ledger: NamedRef[Ledger], bank: Bank | None) -> None:
+        """Made by the agent; in a process of its own it has no bank."""
+        self._bank = bank
         self._agent = agent
         self._scheduler = scheduler
         self._ledger = ledger.within(PATIENCE)
@@ -46,6 +73,12 @@ class Office:  # Any, below: plain data, which may come from another process
     async def akeep(self, job: Job, key: str, result: bytes) -> Any:
         """As `keep`, awaited."""
         return await self._ledger.acall(Ledger.keep, job.id, job.token, key, result)
+
+    def lend(self, job: Job) -> Loan:
+        """A transaction of the writer's, for this attempt. Raises TransactionError."""
+        if self._bank is None:
+            raise TransactionError(f"job {job.id}", APART)
+        return self._bank.lend(job)
 
     def drop(self, job: Job, key: str) -> None:
         """It failed."""

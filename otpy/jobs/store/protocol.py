@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from otpy.jobs.model.news import News
     from otpy.jobs.model.schedule import Schedule
 
-__all__ = ["Store", "Transaction"]
+__all__ = ["Foreign", "Store", "Transaction"]
+
+
+class Foreign(Protocol):
+    """Statements of the user's own, on tables that are not the store's; each gives its answer, or what is wrong in it.
+
+    What is raised is a failure of the store, and ends the transaction.
+    """
+
+    def run(self, text: str, values: Any) -> tuple[Any, Exception | None]:  # Any: whatever the user gives
+        """One: its rows."""
+
+    def run_many(self, text: str, rows: Sequence[Any]) -> tuple[Any, Exception | None]:  # Any: as above
+        """One with each of these: how many rows it changed."""
 
 
 class Transaction(Protocol):
@@ -84,6 +97,12 @@ class Transaction(Protocol):
 
     def drop_once(self, id: int, token: int, name: str) -> None:
         """It failed, and may be begun again."""
+
+    def holds(self, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
+        """Whether the attempt with this token is the one that runs, and whether somebody has cancelled it."""
+
+    def lent(self, until: float) -> AbstractContextManager[Foreign]:
+        """Run statements of the user's own, until this time of the monotonic clock."""
 
     def cancelled(self) -> list[tuple[int, int]]:
         """(id, token) of those that run and that somebody has cancelled."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from otpy.core.text import exception_line
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News
 from otpy.jobs.redact import redacted
-from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, looks, once, planned, upkeep
+from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, lent, looks, once, planned, upkeep
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from otpy.jobs.model.claim import Ask, Once
     from otpy.jobs.model.job import Job
@@ -135,6 +136,14 @@ class SqliteTransaction:
     def drop_once(self, id: int, token: int, name: str) -> None:
         """It failed."""
         once.drop(self._db, id, token, name)
+
+    def holds(self, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
+        """How it stands with an attempt."""
+        return lent.holds(self._db, id, token)
+
+    def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
+        """Lend it to a handler."""
+        return lent.lent(self._db, until)
 
     def cancelled(self) -> list[tuple[int, int]]:
         """Those that run and are to be cancelled."""

@@ -1,0 +1,103 @@
+"""Statements of the user's own, run on the writer's connection: on other tables than ours, and for a bounded time."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.jobs.errors import TransactionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Lent", "holds", "lent"]
+
+OURS = "otpy_"
+"""How the names of our tables and indexes begin."""
+
+LOOKS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+"""What changes nothing, whatever it names."""
+
+FORBIDDEN = {
+    *(sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT),
+    *(sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA),
+}
+"""What would end the transaction, or change the connection for all who come after."""
+
+FAULTS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_RANGE", "SQLITE_TOOBIG")
+"""What is wrong with a statement or its values; the others are failures of the file, and of all who use it."""
+
+TOO_LONG = "it took too long, and all was rolled back: others waited for it"
+REFUSED = "it is one for the engine alone: it begins or ends a transaction, or writes to a table of jobs"
+
+STEPS = 10_000
+"""Instructions of SQLite between two looks at the time."""
+
+
+class Lent:
+    """As `otpy.jobs.store.protocol.Foreign` says."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """In a transaction."""
+        self._db = db
+        self._is_theirs = False
+        self._denied = False
+
+    def run(self, text: str, values: Any) -> tuple[Any, Exception | None]:  # Any: whatever the user gives
+        """One statement: its rows, or what is wrong with it."""
+        return self._run(lambda: self._db.execute(text, values).fetchall())
+
+    def run_many(self, text: str, rows: Sequence[Any]) -> tuple[Any, Exception | None]:  # Any: as above
+        """The same with each of these: how many rows it changed, or what is wrong."""
+        return self._run(lambda: self._db.executemany(text, rows).rowcount)
+
+    def _run(self, statement: Any) -> tuple[Any, Exception | None]:  # Any: a function of nothing
+        self._is_theirs, self._denied = True, False
+        try:
+            return statement(), None
+        except sqlite3.Error as error:
+            if self._denied:
+                return None, TransactionError("a statement", REFUSED)
+            name = getattr(error, "sqlite_errorname", "")
+            if name == "SQLITE_INTERRUPT":
+                raise TransactionError("a statement", TOO_LONG) from None
+            if name and not name.startswith(FAULTS):
+                raise
+            return None, error
+        except Exception as error:  # noqa: BLE001 - a value that cannot be bound: the user's
+            return None, error
+        finally:
+            self._is_theirs = False
+
+    def may(self, action: int, first: str | None, second: str | None, *_: object) -> int:
+        """Asked by SQLite when it prepares a statement."""
+        if not self._is_theirs or action in LOOKS:
+            return sqlite3.SQLITE_OK
+        is_ours = any(name is not None and name.lower().startswith(OURS) for name in (first, second))
+        if action in FORBIDDEN or is_ours:
+            self._denied = True
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK
+
+
+@contextmanager
+def lent(db: sqlite3.Connection, until: float) -> Iterator[Lent]:
+    """Until this time of the monotonic clock, after which a statement is interrupted."""
+    one = Lent(db)
+    db.set_authorizer(one.may)
+    db.set_progress_handler(lambda: monotonic() > until, STEPS)
+    try:
+        yield one
+    finally:
+        db.set_progress_handler(None, 0)
+        db.set_authorizer(None)
+
+
+def holds(db: sqlite3.Connection, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
+    """How it stands with an attempt."""
+    row = db.execute(
+        "select is_cancelled from otpy_job where id = ? and token = ? and state = 'running'", (id, token)
+    ).fetchone()
+    return "lost" if row is None else "cancelled" if row[0] else "held"
