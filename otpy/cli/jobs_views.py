@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from otpy.cli.columns import GAP, Layout, Line, Ragged, rows
 from otpy.cli.formats import counted, duration
-from otpy.core.text import visible
+from otpy.core.text import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,6 +82,9 @@ def job_view(seen: Mapping[str, Any]) -> RenderableType:
     if not attempts:
         return Ragged(table)
     lines = [Text("attempts that failed", style="bold"), *map(_attempt, attempts)]
+    trace = visible_lines(str(attempts[-1].get("trace") or ""), 4_000)
+    if trace:
+        lines += [Text(""), Text("where the last of them was raised", style="bold"), Text(indent(trace, "  "))]
     return Group(Ragged(table), Text(""), *lines)
 
 

@@ -38,10 +38,11 @@ class CrewChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFailed(Event):
-    """An attempt at a job failed, or its handler gave the job up; `path` is that of the agent that made it.
+    """An attempt at a job failed, or the job was given up; `path` is that of the agent that made it.
 
-    It is told as it is decided, before it is written down: where the store refuses that, for another attempt has begun
-    meanwhile, it was told for nothing.
+    It is told once that is written down, and of attempts alone whose end the store has taken. Where a whole program has
+    died, the one tells it that takes its jobs back; where nobody has begun a job in time, the one that finds it, and
+    `path` is then that of its janitor.
     """
 
     job: int
@@ -53,7 +54,8 @@ class JobFailed(Event):
     attempt: int
     """Which one it was."""
     failure: str
-    """As in `Attempt`: `error`, `timeout`, `stalled`, `crash`, `stale`; empty when the handler returned `Dead`."""
+    """As in `Attempt`: `error`, `timeout`, `stalled`, `crash`, `lost`, `stale`; empty when the handler returned `Dead`,
+    or its time was over while it waited."""
     text: str
     """What was raised, or how the agent ended; through the engine's `redact`."""
     state: str
@@ -61,16 +63,21 @@ class JobFailed(Event):
     says."""
     reason: str
     """Why it is dead or cancelled."""
+    is_lost: bool = False
+    """Whether it is `done` though this has failed, for its kind says `early_ack`: nobody will try again."""
 
     @property
     def level(self) -> int:
         """A warning when nobody will try again: somebody has to look."""
-        return logging.WARNING if self.state == "dead" else logging.INFO
+        return logging.WARNING if self.state == "dead" or self.is_lost else logging.INFO
 
     def __str__(self) -> str:
         why = self.text or self.reason
         if self.state == "dead":
-            became = f"is dead after attempt {self.attempt}" + f" ({self.reason})" * (self.reason not in ("", why))
+            begun = f" after attempt {self.attempt}" if self.attempt else ", and was not begun"
+            became = f"is dead{begun}" + f" ({self.reason})" * (self.reason not in ("", why))
+        elif self.is_lost:
+            became = f"is lost, for it was acknowledged before attempt {self.attempt} failed"
         else:
             became = f"is {self.state} after attempt {self.attempt} failed"
         return f"{self.path}: job {self.job}, {self.kind}, {became}: {why}"

@@ -10,10 +10,13 @@ from otpy.jobs.agents.beat import Beat
 from otpy.jobs.awake import Awake
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.told import ended
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Setup
@@ -43,6 +46,8 @@ class Round:
     def __init__(self, fence: Fence) -> None:
         """Of this leader."""
         self.fence = fence
+        self.expired: list[Job] = []
+        """As they are now."""
         self.ready: set[str] = set()
         self.due: int | None = None
         self.is_over = False
@@ -50,7 +55,7 @@ class Round:
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
         self.is_over = tx.promote(LIMIT, self.fence) is None
-        tx.expire(LIMIT, self.fence)
+        self.expired = [job for one in tx.expire(LIMIT, self.fence) or () if (job := tx.get(one)) is not None]
         self.ready = tx.ready()  # other programs enqueue, too
         self.due = tx.due()
 
@@ -62,11 +67,14 @@ class Upkeep:
         """Of this leader; what ended so long ago is forgotten, and no lease lasts longer than one."""
         self.fence, self.keep_ms, self.lease_ms = fence, keep_ms, lease_ms
         self.rescued: list[Job] = []
+        self.left: list[Job | None] = []
+        """The same ones as they are now."""
         self.is_full = False
 
     def __call__(self, tx: Transaction) -> None:
         """Do it; each row that is taken back is one whose lease is over, so that two who do it do no harm."""
         self.rescued = tx.rescue(0, LIMIT, self.fence, self.lease_ms) or []
+        self.left = [tx.get(job.id) for job in self.rescued]
         tx.age(AGE_MS, LIMIT, self.fence)
         pruned = tx.prune(tx.now - self.keep_ms, LIMIT)
         self.is_full = max(pruned, len(self.rescued)) >= LIMIT
@@ -122,6 +130,7 @@ class Janitor(GenServer):
             return
         self._failures = 0
         self.due = done.due
+        self._tell_of(zip(done.expired, done.expired, strict=True))
         if done.is_over:
             self.leader.tell("look")
         if done.ready:
@@ -142,6 +151,7 @@ class Janitor(GenServer):
         if error is not None:
             _raise_unless_store(error)
             return
+        self._tell_of(zip(done.rescued, done.left, strict=True))
         if done.rescued:
             self.scheduler.cast(Scheduler.returned, done.rescued)
             self.ref.tell("round")  # those that wait for a second try have a time of their own
@@ -182,6 +192,12 @@ class Janitor(GenServer):
             if self._idle > LAZY and self.system.is_virtual:
                 self._poll = max(self.setup.poll, min(2 * self._poll, self.setup.lease / 10))
         self.send_after(self._poll, "poll")
+
+    def _tell_of(self, jobs: Iterable[tuple[Job, Job | None]]) -> None:
+        """Of what the store has ended here nobody else tells."""
+        for before, after in jobs:
+            for event in ended(before, after, self.ref.path):
+                self.system.events.emit(event)
 
     def _wait(self, seconds: float) -> None:
         if self._timer is not None:

@@ -49,6 +49,7 @@ class KindOptions(TypedDict, total=False):
     until: Until
     on_conflict: Conflict
     killable: bool
+    early_ack: bool
     breakers: Collection[Breaker]
     limit: int | None
     tenant: Callable[..., str] | None
@@ -75,6 +76,7 @@ class Kind(Generic[P, R]):
         self.until: Until = options.get("until", "finished")
         self.on_conflict: Conflict = options.get("on_conflict", "keep")
         self.killable = options.get("killable", False)
+        self.early_ack = options.get("early_ack", False)
         self.limit = options.get("limit")
         self.tenant = options.get("tenant")
         self.is_async = inspect.iscoroutinefunction(function)
@@ -141,6 +143,12 @@ class Kind(Generic[P, R]):
             yield problem
         if not isinstance(self._options.get("breakers", ()), set | frozenset | tuple | list):
             yield f"breakers={safe_repr(self._options['breakers'])}: a tuple of them"
+        yield from self._key_problems()
+        if self.early_ack and "retry" in self._options:
+            yield "early_ack=True: its end is written before it runs, so it is never tried again: leave retry= out"
+        yield from self._number_problems()
+
+    def _key_problems(self) -> Iterator[str]:
         for name in ("unique", "tenant"):
             value = getattr(self, name)
             if value is not None and not callable(value):
@@ -148,7 +156,6 @@ class Kind(Generic[P, R]):
         for name, words in (("until", get_args(Until)), ("on_conflict", get_args(Conflict))):
             if getattr(self, name) not in words:
                 yield f"{name}={safe_repr(getattr(self, name))}: {', '.join(words)}"
-        yield from self._number_problems()
 
     def _number_problems(self) -> Iterator[str]:
         for name in ("timeout", "stall_timeout", "start_within"):
@@ -213,7 +220,8 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
             begun; None unless said, it waits without end. `needs`: labels its agent must have. `unique`: called with
             the arguments, gives the key of which there is one; `until` says how long: `started`, `finished`,
             `forever`; `on_conflict` what a second one does: `keep` gives the first, `replace` changes it while it
-            waits, `raise` refuses. `killable`: run it in a process, which can be ended whatever it does. `breakers`:
+            waits, `raise` refuses. `killable`: run it in a process, which can be ended whatever it does. `early_ack`:
+            write that it is done before it runs, so that it runs once at most, and a crash loses it. `breakers`:
             circuit breakers that hold it back while open. `limit`: how many of its jobs may run at once. `tenant`:
             called with the arguments, says who shares the queue fairly with others.
 

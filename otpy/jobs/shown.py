@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.masking import hide
-from otpy.core.text import safe_repr, visible
+from otpy.core.text import safe_repr, visible, visible_lines
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.redact import redacted
 
@@ -26,6 +26,8 @@ VALUE_LIMIT = 200
 """Characters of one argument, of a result, of how far a job is."""
 ERROR_LIMIT = 2_000
 """Characters of the text of one failed attempt."""
+TRACE_LIMIT = 4_000
+"""Characters of where it was raised."""
 MOST_ARGUMENTS = 50
 """Arguments that are shown."""
 TIMES = ("run_at", "created_at", "finished_at", "deadline_at", "start_by", "lease_until")
@@ -122,7 +124,8 @@ def schedule_line(look: ScheduleLook, now: int) -> dict[str, object]:
 
 def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:
     text = visible(str(show("", one.text)), ERROR_LIMIT)
-    return {"number": one.number, "at": _seconds(one.at, now), "failure": one.failure, "text": text}
+    trace = visible_lines(str(show("", one.trace)), TRACE_LIMIT) if one.trace else ""
+    return {"number": one.number, "at": _seconds(one.at, now), "failure": one.failure, "text": text, "trace": trace}
 
 
 def _seconds(at: int | None, now: int) -> float | None:

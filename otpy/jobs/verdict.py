@@ -33,6 +33,8 @@ class Failed:
     """What the job's error table says."""
     retry_after: float | None = None
     """Seconds that the error asks for."""
+    trace: str = ""
+    """Where it was raised."""
 
 
 def after_failure(job: Job, failed: Failed, backoff: Backoff, *, chance: float, now: int) -> Settled:
@@ -45,7 +47,7 @@ def after_failure(job: Job, failed: Failed, backoff: Backoff, *, chance: float, 
         chance: drawn from [0, 1).
         now: the store's time in milliseconds.
     """
-    attempt = Attempt(number=job.attempt, at=now, failure=failed.failure, text=failed.text)
+    attempt = Attempt(number=job.attempt, at=now, failure=failed.failure, text=failed.text, trace=failed.trace)
     end, reason = _end(job, failed, now)
     if end is not None:
         return Settled(id=job.id, token=job.token, state=end, reason=reason, attempt=attempt)

@@ -109,6 +109,8 @@ def test_a_job_is_shown_without_its_secrets_and_as_text(client: jobs.Client, otp
     assert "state      dead: errors" in dead
     assert "ValueError: \\x1b[31mnobody is no address" in dead
     assert "\x1b" not in dead
+    assert "where the last of them was raised" in dead
+    assert "raise ValueError(text)" in dead
     missing = otpy("jobs", "show", "shop", "99")
     assert (missing.exit_code, missing.output) == (70, "Error: there is no job 99, or it is forgotten\n")
 

@@ -377,6 +377,7 @@ async def use_jobs(system: otpy.System) -> None:
     send_mail.new("a", "b").opts(delay=1.0, priority=1, key="k", tenant="t", deadline=60.0, start_within=5.0)
     send_mail.new("a", "b").opts(dely=1.0)  # type: ignore[call-arg]
     jobs.job(unique=lambda name: name, until="started", on_conflict="replace")
+    jobs.job(early_ack=True, start_within=5.0)
     jobs.job(on_conflict="drop")  # type: ignore[call-overload]
     jobs.job(timeuot=3.0)  # type: ignore[call-overload]
     jobs.Retry(table={OSError: "again"})  # type: ignore[dict-item]

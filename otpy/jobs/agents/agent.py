@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import Continue
-from otpy.jobs.agents.attempt import report_of, report_of_failure
+from otpy.jobs.agents.attempt import may_begin, report_of, report_of_failure
 from otpy.jobs.agents.context import CURRENT, Flag, Running
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
@@ -94,6 +94,8 @@ class Agent(_Doing):
         token = CURRENT.set(self.begin(job, until, flag))
         try:
             args, kwargs = decode(job.args)
+            if kind.early_ack:
+                may_begin(job, self.office.acknowledge(job))
             result = kind.function(*args, **kwargs)
             report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
@@ -123,6 +125,8 @@ class AsyncAgent(_Doing):
         token = CURRENT.set(self.begin(job, until, flag))
         try:
             args, kwargs = decode(job.args)
+            if kind.early_ack:
+                may_begin(job, await self.office.aacknowledge(job))
             report = report_of(kind, await kind.function(*args, **kwargs))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()

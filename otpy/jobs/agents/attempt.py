@@ -6,21 +6,48 @@ import inspect
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from otpy.core.number import is_number
-from otpy.core.text import exception_line, safe_repr, safe_str, type_name
+from otpy.core.reason import Crashed
+from otpy.core.text import exception_line, safe_repr, safe_str, type_name, visible_lines
 from otpy.jobs.args import pack
 from otpy.jobs.decisions import MOST_SECONDS, Cancel, Dead, Snooze
-from otpy.jobs.errors import ArgumentsError, JobCancelledError
+from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError
 
 if TYPE_CHECKING:
     from otpy.jobs.kind import Kind
+    from otpy.jobs.model.job import Job
 
-__all__ = ["Report", "report_of", "report_of_failure"]
+__all__ = ["Report", "may_begin", "report_of", "report_of_failure"]
+
+NOT_YET = 1.0
+"""Seconds after which a job is begun whose end could not be written first: the writer asks the disk again by then."""
+
+MOST_LINE = 1_000
+"""Characters of what was raised."""
+
+MOST_TRACE, MOST_TRACE_LINES = 4_000, 40
+"""Characters and lines of where: the last ones."""
 
 MOST_TEXT = 2_000
 """Characters of a reason."""
 
 Report: TypeAlias = tuple[str, Any]
 """How an attempt went, as plain data: it may come out of a process."""
+
+
+class _NotYet(Exception):  # noqa: N818 - never seen by anybody
+    """The store has failed before the job began, which costs no attempt."""
+
+
+def may_begin(job: Job, answer: tuple[str, Any]) -> None:
+    """Go on when its end is written already; raises what is reported instead when it is not."""
+    match answer:
+        case ("held", _):
+            return
+        case ("cancelled", _):
+            raise JobCancelledError(job.id)
+        case ("store", _):
+            raise _NotYet
+    raise LostJobError(job.id)
 
 
 def report_of(kind: Kind[..., Any], result: object) -> Report:
@@ -44,12 +71,16 @@ def report_of_failure(kind: Kind[..., Any], error: BaseException) -> Report:
     """What a handler raised."""
     if isinstance(error, JobCancelledError):
         return "cancelled", "it was cancelled"
-    text, wish = exception_line(error), None
+    if isinstance(error, _NotYet):
+        return "snoozed", NOT_YET
+    text, wish = exception_line(error, MOST_LINE), None
     try:
         wish = kind.retry.wish(error)
     except Exception as failed:  # noqa: BLE001 - the user's function, or an attribute of the error that fails itself
         text = f"{text} (retry_after raised {exception_line(failed)})"
-    return "failed", {"failure": "error", "text": text, "action": kind.retry.action(error), "retry_after": wish}
+    trace = visible_lines(Crashed.of(error).traceback, MOST_TRACE, MOST_TRACE_LINES)
+    facts = {"failure": "error", "text": text, "action": kind.retry.action(error), "retry_after": wish}
+    return "failed", {**facts, "trace": trace}
 
 
 def _snoozed(kind: Kind[..., Any], seconds: object) -> Report:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
+from otpy.jobs.agents.beat import Beat
 from otpy.jobs.errors import StoreError
+from otpy.jobs.model.claim import Settled
 from otpy.jobs.redact import sealed
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import call, cast
@@ -33,6 +35,7 @@ class Ledger(GenServer):
 
     def init(self, setup: Setup) -> None:
         """Hold nothing."""
+        self.beat = self.system.ref(setup.actor(Beat, "beat"))
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
 
     @call
@@ -50,12 +53,27 @@ class Ledger(GenServer):
         """It is done: `kept`, or `stale`."""
         return self._answer_with(lambda tx: ("kept" if tx.keep_once(id, token, key, result) else "stale", b""))
 
+    @call
+    def acknowledge(self, id: int, token: int) -> Any:  # Any: as above
+        """It is done, before it has begun: `held` when that is kept, `cancelled` or `lost` when it must not begin."""
+        done, own = Settled(id=id, token=token, state="done"), self.beat
+
+        def step(tx: Transaction) -> tuple[str, Any]:
+            how = tx.holds(id, token)
+            tx.settle([done])
+            return how, b""
+
+        # There, before the next renewal comes back: it would miss the lease, and have the agent killed for it.
+        return self._answer_with(step, lambda: own.cast(Beat.change, [], [(id, token)], 0.0))
+
     @cast
     def drop(self, id: int, token: int, key: str) -> None:
         """It failed."""
         self.writer.cast(Writer.submit, lambda tx: tx.drop_once(id, token, key), lambda _: None)
 
-    def _answer_with(self, step: Callable[[Transaction], tuple[str, Any]]) -> Any:  # Any: the reply comes later
+    def _answer_with(
+        self, step: Callable[[Transaction], tuple[str, Any]], kept: Callable[[], object] = bool
+    ) -> Any:  # Any: the reply comes later
         caller = self.caller
         assert caller is not None  # noqa: S101 - a call has one
         answers: list[tuple[str, Any]] = []
@@ -66,6 +84,7 @@ class Ledger(GenServer):
             elif error is not None:
                 caller.reply(("store", ("the store", str(error))))
             else:
+                kept()
                 caller.reply(answers[-1])
 
         self.writer.cast(Writer.submit, lambda tx: answers.append(step(tx)), reply)

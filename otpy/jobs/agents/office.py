@@ -74,6 +74,14 @@ class Office:  # Any, below: plain data, which may come from another process
         """As `keep`, awaited."""
         return await self._ledger.acall(Ledger.keep, job.id, job.token, key, result)
 
+    def acknowledge(self, job: Job) -> Any:
+        """It is done, before it begins."""
+        return self._ledger.call(Ledger.acknowledge, job.id, job.token)
+
+    async def aacknowledge(self, job: Job) -> Any:
+        """As `acknowledge`, awaited."""
+        return await self._ledger.acall(Ledger.acknowledge, job.id, job.token)
+
     def lend(self, job: Job) -> Loan:
         """A transaction of the writer's, for this attempt. Raises TransactionError."""
         if self._bank is None:

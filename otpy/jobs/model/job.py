@@ -34,7 +34,9 @@ class Attempt:
     at: int
     failure: Failure
     text: str
-    """What was raised, or how the agent ended: bounded, without secrets."""
+    """What was raised, or how the agent ended: one line, bounded, without secrets."""
+    trace: str = ""
+    """Where it was raised, as Python prints it, with its causes: the last lines. Empty when nothing was."""
 
 
 class Job(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from otpy.jobs.model.claim import Ask, Rate, Settled
     from otpy.jobs.model.job import Job
@@ -39,19 +39,26 @@ class Exchange:
         self.outcomes, self.notes, self.asks, self.fence, self.sent_at = outcomes, notes, asks, fence, sent_at
         self.jobs: list[Job] | None = []
         """What was claimed; None when another program leads."""
+        self.accepted: list[bool] = []
+        """Which of the outcomes were written: one that was not is of an attempt that is over otherwise."""
         self.rated: dict[str, Rate] = {}
         """Queues whose rate holds back what is ready."""
+
+    @property
+    def written(self) -> Iterator[tuple[Settled, bool]]:
+        """What became of the outcomes, once it is over."""
+        return zip(self.outcomes, self.accepted, strict=False)
 
     def __call__(self, tx: Transaction) -> None:
         """Do it; what was said before an attempt ended is kept before its end is.
 
-        Whether an outcome was accepted makes no difference: of one that was not the job is somebody else's.
+        Of an outcome that was not accepted the job is somebody else's, or has ended before.
         """
         if self._standing is not None and not self._standing.withdraw():
             self.asks = []
         for job, (token, progress, checkpoint) in self.notes.items():
             tx.note(job, token, progress, checkpoint)
-        tx.settle(self.outcomes)
+        self.accepted = tx.settle(self.outcomes)
         paused = tx.paused() if self.asks else {}
         asks = [ask for ask in self.asks if ask.queue not in paused]
         self.jobs = tx.claim(asks, self.fence) if asks else []
@@ -112,7 +119,7 @@ class Outbox:
 
     def last(
         self, give_back: Callable[[Job], Settled], standing: Standing | None
-    ) -> Callable[[Transaction], None] | None:
+    ) -> Callable[[Transaction], list[tuple[Settled, bool]]] | None:
         """All that is left to write when there will be no further exchange; None when that is nothing.
 
         What the one that is out brings is given back; if that fails, its outcomes are written here. The writer does
@@ -122,10 +129,13 @@ class Outbox:
         if not self.has_words and standing is None:
             return None
 
-        def end(tx: Transaction) -> None:
+        def end(tx: Transaction) -> list[tuple[Settled, bool]]:
             first = [] if sent is None else sent.outcomes + [give_back(job) for job in sent.jobs or ()]
             first += [] if standing is None else standing.unseen(give_back)
-            Exchange(first + outcomes, notes, [], self._fence, 0.0)(tx)
+            last = Exchange(first + outcomes, notes, [], self._fence, 0.0)
+            last(tx)
+            # Of the one that was out nobody else tells: what it has brought is refused here.
+            return [*(() if sent is None else sent.written), *last.written]
 
         return end
 

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import is_clean
 from otpy.errors import CallTimeoutError
-from otpy.events.jobs import JobFailed
 from otpy.events.threads import ZombieEnded
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.job import LIVING
-from otpy.jobs.redact import redacted
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox
 from otpy.jobs.scheduler.standing import Standing
+from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
 from otpy.jobs.writer import Writer
 from otpy.runtime.links import Down
@@ -65,6 +64,7 @@ class Scheduler(Desk):
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
         self.outbox, self.fence = Outbox(fence), fence
+        self.telling = Telling(setup, self.system.events.emit)
         self.standing: Standing | None = None
         """What the writer may grant when there is something, unless an exchange ends it first."""
         self.rated: set[str] = set()
@@ -198,7 +198,7 @@ class Scheduler(Desk):
         last = self.outbox.last(lambda job: not_begun(job, now), self.standing)
         if last is not None and self.outbox.has_words:
             with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
-                self.writer.call(Writer.run, last)
+                self.telling.written(self.writer.call(Writer.run, last))
         elif last is not None:  # of its wish alone nobody hears: a store that hangs must not keep the lead from its end
             self.writer.cast(Writer.submit, last, lambda _: None)
 
@@ -240,25 +240,9 @@ class Scheduler(Desk):
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
         self.outbox.settle(settled)
-        if settled.attempt is not None or settled.state == "dead":
-            self._tell_of(job, settled)
+        self.telling.decided(job, settled, self.ref.path)
         if settled.state == "ready":
             self.books.hope([job.queue])
-
-    def _tell_of(self, job: Job, settled: Settled) -> None:
-        failed, hook = settled.attempt, self.setup.redact
-        event = JobFailed(
-            path=job.owner or self.ref.path,
-            job=job.id,
-            kind=job.kind,
-            queue=job.queue,
-            attempt=job.attempt,
-            failure="" if failed is None else failed.failure,
-            text="" if failed is None else redacted(failed.text, hook),
-            state=settled.state,
-            reason=redacted(settled.reason, hook),
-        )
-        self.system.events.emit(event)
 
     def _gone(self, agent: Any, reason: Reason) -> None:
         """An agent has ended: of its job, when it had one; else of the machinery, which its foreman restrains."""
@@ -280,6 +264,8 @@ class Scheduler(Desk):
         if exchange.jobs is None:
             self.leader.tell("look")  # another leads
         outcomes = exchange.outcomes if isinstance(exchange, Exchange) else []
+        if isinstance(exchange, Exchange):
+            self.telling.written(exchange.written)
         self.beat.cast(Beat.change, exchange.jobs or [], [one[:2] for one in outcomes], exchange.sent_at)
         ends = frozenset(one.id for one in outcomes if one.state not in LIVING)
         if ends:

@@ -151,8 +151,8 @@ def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
 
 def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
     db.execute(
-        "insert or replace into otpy_failure (job, number, at, failure, text) values (?, ?, ?, ?, ?)",
-        (id, attempt.number, attempt.at, attempt.failure, attempt.text),
+        "insert or replace into otpy_failure (job, number, at, failure, text, trace) values (?, ?, ?, ?, ?, ?)",
+        (id, attempt.number, attempt.at, attempt.failure, attempt.text, attempt.trace),
     )
     if attempt.number <= KEPT:
         return

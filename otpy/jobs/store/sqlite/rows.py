@@ -22,5 +22,6 @@ def job_of(row: tuple[Any, ...]) -> Job:
 
 def attempts_of(db: sqlite3.Connection, id: int) -> tuple[Attempt, ...]:
     """The failed attempts of a job, the oldest first."""
-    found = db.execute("select number, at, failure, text from otpy_failure where job = ? order by at, number", (id,))
-    return tuple(Attempt(number=number, at=at, failure=failure, text=text) for number, at, failure, text in found)
+    text = "select number, at, failure, text, trace from otpy_failure where job = ? order by at, number"
+    names = ("number", "at", "failure", "text", "trace")
+    return tuple(Attempt(**dict(zip(names, row, strict=True))) for row in db.execute(text, (id,)))

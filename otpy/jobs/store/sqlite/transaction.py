@@ -255,7 +255,7 @@ class SqliteTransaction:
         attempt, hook = outcome.attempt, self._redact
         if hook is None or (attempt is None and not outcome.reason):
             return outcome
-        attempt = attempt and replace(attempt, text=redacted(attempt.text, hook))
+        attempt = attempt and replace(attempt, text=redacted(attempt.text, hook), trace=redacted(attempt.trace, hook))
         return outcome._replace(attempt=attempt, reason=redacted(outcome.reason, hook))
 
     def _holds(self, fence: Fence) -> bool:

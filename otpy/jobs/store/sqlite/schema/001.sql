@@ -79,6 +79,7 @@ create table otpy_failure (
     at integer not null,
     failure text not null,
     text text not null,
+    trace text not null,
     primary key (job, number, at)
 ) without rowid;
 
