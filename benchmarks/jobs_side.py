@@ -237,7 +237,7 @@ def _finished(path: Path, number: int) -> tuple[SqliteStore, Fence]:
 def _cost(store: SqliteStore, fence: Fence) -> float:
     """CPU seconds of ten batches."""
     new = [NewJob(kind="k", queue="q", args=b"x" * 60, run_at=0)] * BATCH
-    ask = Ask(queue="q", owners=("agent",) * BATCH, lease_ms=10_000)
+    ask = Ask(queues=("q",), owners=("agent",) * BATCH, lease_ms=10_000)
     began = time.process_time()
     for _ in range(10):
         with store.transaction() as tx:

@@ -30,8 +30,6 @@ LIMIT = 1_000
 """Rows of one round: others have their turn between two."""
 UPKEEP = 1 / 4
 """The part of a lease between two looks for what dead programs have left."""
-BACKLOG = 1.0
-"""Seconds between two rounds at most while something is ready: a reason not to do it may be over."""
 AGE_MS = 60_000
 """What waits so long has its priority raised by one."""
 PAUSES = Backoff(first=0.1, most=5.0)
@@ -43,9 +41,9 @@ LAZY = 20
 class Round:
     """What is due, in the writer's thread."""
 
-    def __init__(self, fence: Fence) -> None:
-        """Of this leader."""
-        self.fence = fence
+    def __init__(self, fence: Fence, *, is_news: bool) -> None:
+        """Of this leader; `is_news`: others have written, so that anything may be ready."""
+        self.fence, self.is_news = fence, is_news
         self.expired: list[Job] = []
         """As they are now."""
         self.ready: set[str] = set()
@@ -56,7 +54,7 @@ class Round:
         """Do it."""
         self.is_over = tx.promote(LIMIT, self.fence) is None
         self.expired = [job for one in tx.expire(LIMIT, self.fence) or () if (job := tx.get(one)) is not None]
-        self.ready = tx.ready()  # other programs enqueue, too
+        self.ready = tx.ready() if self.is_news else set()
         self.due = tx.due()
 
 
@@ -99,7 +97,7 @@ class Janitor(GenServer):
         self.calm_until = self.system.clock.now() + calm
         self.due: int | None = None
         self._poll, self._idle, self._seen = setup.poll, 0, -1
-        self._is_busy = self._is_wanted = False
+        self._is_busy = self._is_wanted = self._is_news = False
         self._failures = 0
         self._timer: Timer | None = None
         self.send_interval(setup.lease * UPKEEP, "upkeep")
@@ -126,6 +124,7 @@ class Janitor(GenServer):
         if error is not None:
             _raise_unless_store(error)
             self._failures += 1
+            self._is_news |= done.is_news
             self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
             return
         self._failures = 0
@@ -135,7 +134,7 @@ class Janitor(GenServer):
             self.leader.tell("look")
         if done.ready:
             self.scheduler.cast(Scheduler.hope, done.ready)
-        most = BACKLOG if done.ready else min(self.setup.lease / 2, 60.0)
+        most = min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
         self._wait(0.0 if self._is_wanted and not done.is_over else min(most, left))
 
@@ -163,7 +162,7 @@ class Janitor(GenServer):
             self._is_wanted = True
             return
         self._is_busy, self._is_wanted = True, False
-        done, own = Round(self.fence), self.ref
+        done, own, self._is_news = Round(self.fence, is_news=self._is_news), self.ref, False
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.finished, done, error))
 
     def _upkeep(self) -> None:
@@ -185,6 +184,7 @@ class Janitor(GenServer):
         if seen != self._seen:
             self._poll, self._idle, is_first, self._seen = self.setup.poll, 0, self._seen < 0, seen
             if not is_first:
+                self._is_news = True
                 self._round()
                 self.timekeeper.tell("look")  # it may be a schedule
         else:

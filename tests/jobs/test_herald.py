@@ -36,7 +36,7 @@ def running(store: SqliteStore) -> tuple[int, int]:
     fence = elected(store)
     with store.transaction() as tx:
         tx.insert([new()])
-        job = (tx.claim([Ask(queue="q", owners=("a",), lease_ms=9_000)], fence) or [])[0]
+        job = (tx.claim([Ask(queues=("q",), owners=("a",), lease_ms=9_000)], fence) or [])[0]
     return job.id, job.token
 
 

@@ -14,7 +14,7 @@ from otpy.jobs.store.picking import Candidate, pick
 
 
 def ask(number: int, **fields: Any) -> Ask:
-    return Ask(queue="q", owners=("a",) * number, lease_ms=1, **fields)
+    return Ask(queues=("q",), owners=("a",) * number, lease_ms=1, **fields)
 
 
 def line(*words: str) -> list[Candidate]:
@@ -27,7 +27,7 @@ def line(*words: str) -> list[Candidate]:
     [
         (3, {}, [0, 3, 1]),
         (4, {}, [0, 3, 1, 2]),
-        (3, {"after_tenant": "a"}, [3, 0, 1]),
+        (3, {"turns": {"q": "a"}}, [3, 0, 1]),
         (9, {"tenant_limit": 2}, [0, 3, 1, 4]),
         (9, {"tenant_limit": 2, "tenant_counts": {"a": 1, "b": 2}}, [0]),
     ],

@@ -95,7 +95,7 @@ def wishes(writer: otpy.Ref[Writer], fence: Fence) -> Wishes:
 
 
 def ask(queue: str = "q", *owners: str) -> Ask:
-    return Ask(queue=queue, owners=owners or ("a",), lease_ms=9_000)
+    return Ask(queues=(queue,), owners=owners or ("a",), lease_ms=9_000)
 
 
 def put(queue: str = "q", number: int = 1, run_at: int = 0) -> Callable[[Transaction], int]:
@@ -115,10 +115,15 @@ def test_it_is_granted_once_with_the_commit_that_makes_a_job_ready(writer: otpy.
     assert wishes.running() == 1
 
 
-def test_of_wishes_for_the_same_agents_one_is_granted(writer: otpy.Ref[Writer], wishes: Wishes) -> None:
+def test_wishes_for_the_same_agents_share_them(writer: otpy.Ref[Writer], wishes: Wishes) -> None:
     standing = wishes.stand(ask("q"), ask("r"), ask("r", "b"))
     writer.call(Writer.run, lambda tx: [put(queue)(tx) for queue in "rqr"])
-    assert [(one.queue, one.owners) for one in standing.granted] == [("r", ("b",)), ("q", ("a",))]
+    assert [(one.queues, one.owners) for one in standing.granted] == [
+        (("q",), ("a",)),
+        (("r",), ("a",)),
+        (("r",), ("b",)),
+    ]
+    assert [(one.queue, one.owner) for one in standing.jobs or ()] == [("q", "a"), ("r", "b")]
     assert wishes.running() == 2
 
 
@@ -220,7 +225,7 @@ CREW = Crew(name="c", size=1, kinds=("k",))
 def test_all_queues_without_limits_are_wished_for_by_who_rests() -> None:
     books = rests()
     books.asks(9_000, {})
-    assert [(one.queue, one.owners) for one in books.standing_asks(9_000)] == [("q", ("a",)), ("r", ("a",))]
+    assert [(one.queues, one.owners) for one in books.standing_asks(9_000)] == [(("q", "r"), ("a",))]
 
 
 def test_where_somebody_has_to_count_nothing_is_wished_for() -> None:

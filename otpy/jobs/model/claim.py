@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from otpy.core.number import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from otpy.jobs.model.job import Attempt, State
 
@@ -42,9 +42,10 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A wish for jobs of one queue, on behalf of agents that are named."""
+    """A wish for jobs on behalf of agents that are named; those with the same owners share them, in their order."""
 
-    queue: str
+    queues: tuple[str, ...]
+    """Where from; the first of them that has something gives first. Several have no limits of their own."""
     owners: tuple[str, ...]
     """One job at most for each, in this order."""
     lease_ms: int
@@ -59,14 +60,26 @@ class Ask:
     """Only these; None means any."""
     kind_rooms: Mapping[str, int] = field(default_factory=dict)
     """How many more of a kind may run; a kind that is not here has no limit."""
+    room: int | None = None
+    """How many more jobs of the queue may run."""
     tenant_limit: int | None = None
     """Jobs of one tenant that may run at once."""
     tenant_counts: Mapping[str, int] = field(default_factory=dict)
     """How many of each tenant run."""
-    after_tenant: str = ""
-    """Who had the last turn: the one behind it has the next."""
+    turns: Mapping[str, str] = field(default_factory=dict)
+    """The tenant that had the last turn in a queue: the one behind it has the next."""
     rate: Rate | None = None
     """How often jobs of this queue may begin."""
+
+    @property
+    def queue(self) -> str:
+        """The only one, where somebody asks for that."""
+        (queue,) = self.queues
+        return queue
+
+    def among(self, queues: Collection[str]) -> Ask:
+        """As far as it is about these."""
+        return replace(self, queues=tuple(queue for queue in self.queues if queue in queues))
 
 
 class Settled(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from otpy.jobs.model.claim import Ask
@@ -37,9 +38,11 @@ class Books(Generic[R]):
         self._by_owner: dict[str, Team[R]] = {}
         self._elsewhere: dict[int, Job] = {}
         self._turns: dict[str, str] = {}
-        """The tenant that had the last turn in a queue."""
+        """The tenant that had the last turn in a queue; of those alone that have tenants."""
         self._load = Load(queues, kind_limits or {})
         self._hopes = Hopes()
+        self._plain: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """The queues without limits of each crew, and of how many queues that was known."""
 
     # Agents.
 
@@ -102,7 +105,7 @@ class Books(Generic[R]):
             else:
                 team.hand.append(job)
                 self._load.add(job)
-                self._turns[job.queue] = job.tenant
+                self._had_turn(job)
         return strays
 
     def deal(self) -> Iterator[tuple[Worker[R], Job]]:
@@ -154,65 +157,93 @@ class Books(Generic[R]):
         """There may be work in these."""
         self._hopes.add(queues)
 
+    def hope_anew(self) -> None:
+        """There may be work in all of them."""
+        self._hopes.renew()
+
     def asks(self, lease_ms: int, rooms: Mapping[str, int]) -> list[Ask]:
         """Wishes for all that may be begun soon; `asked` tells how they went, before there are others.
+
+        Those of a team share its agents: where the first queues have nothing, the next ones are asked at once.
 
         Args:
             lease_ms: how long a job is lent.
             rooms: how many of a kind may run just now, beside its limit; a kind that is not here may.
         """
         asks: list[Ask] = []
-        reserved: Counter[str] = Counter()
         self._load.rooms = rooms
         self._hopes.ask()
         for team in self._teams.values():
             owners = team.owners()
             team.ended = 0
-            for queue in self._hopes.queues(team.crew) if owners else ():
-                given = owners[: self._load.room(queue, len(owners), asks)]
-                if given:
-                    owners = owners[len(given) :]
-                    asks.append(self._ask(queue, given, team, lease_ms, reserved))
+            if owners:
+                asks += [self._ask(queues, owners, team, lease_ms) for queues in self._wishes(team)]
         return asks
 
     def standing_asks(self, lease_ms: int) -> tuple[Ask, ...]:
-        """What those who rest would wish, of each queue, if there were anything; of queues and crews without limits.
+        """What those who rest would wish, if there were anything; of queues and crews without limits.
 
         Where there is a limit somebody has to count, and that is done by `asks`.
         """
         return tuple(
-            self._ask(queue, owners, team, lease_ms, Counter())
+            self._ask(queues, owners, team, lease_ms)
             for team in self._teams.values()
             if (owners := team.owners()) and not self._load.kind_rooms(team.crew.kinds)
-            for queue in self._hopes.known(team.crew)
-            if not self._load.is_bounded(queue)
+            if (queues := self._unbounded(team.crew))
         )
 
-    def asked(self, asks: Iterable[Ask], jobs: Sequence[Job]) -> None:
-        """What came of these wishes."""
-        given = Counter((job.queue, job.owner) for job in jobs)
-        for queue in dict.fromkeys(job.queue for job in jobs):
-            self._hopes.had_turn(queue)
+    def asked(self, asks: Sequence[Ask], jobs: Sequence[Job]) -> None:
+        """What came of these wishes. A queue for which no agent was left was not asked, and keeps its turn."""
+        wishers = {owner: ask.owners for ask in asks for owner in ask.owners}
+        given = Counter((job.queue, wishers[job.owner]) for job in jobs)
+        left = {ask.owners: len(ask.owners) for ask in asks}
         for ask in asks:
             team = self._by_owner.get(ask.owners[0])
-            if team is not None and sum(given[ask.queue, owner] for owner in set(ask.owners)) < len(ask.owners):
-                self._hopes.found_less(ask.queue, team.crew.name)
+            for queue in ask.queues:
+                if team is None or not left[ask.owners]:
+                    break
+                left[ask.owners] -= given[queue, ask.owners]
+                self._hopes.had_turn(queue)
+                if left[ask.owners]:
+                    self._hopes.found_none(queue, team.crew.name)
 
-    def _ask(self, queue: str, owners: tuple[str, ...], team: Team[R], lease_ms: int, reserved: Counter[str]) -> Ask:
-        """A wish within all limits; what it may use up of a kind's is reserved from the other wishes."""
-        own = self._queues.get(queue)
-        rooms = {kind: room - reserved[kind] for kind, room in self._load.kind_rooms(team.crew.kinds).items()}
-        reserved.update({kind: max(0, min(room, len(owners))) for kind, room in rooms.items()})
+    def _wishes(self, team: Team[R]) -> Iterator[tuple[str, ...]]:
+        """Queues to ask, in their order: those without limits together, and each other one that has room."""
+        for is_bounded, queues in groupby(self._hopes.queues(team.crew), self._load.is_bounded):
+            if is_bounded:
+                yield from ((queue,) for queue in queues if self._has_room(queue, team))
+            else:
+                yield tuple(queues)
+
+    def _has_room(self, queue: str, team: Team[R]) -> bool:
+        """Whether it may be asked; if not, what ends there gives hope anew."""
+        if self._load.room(queue) == 0:
+            self._hopes.found_none(queue, team.crew.name)
+            return False
+        return True
+
+    def _unbounded(self, crew: Crew) -> tuple[str, ...]:
+        """All queues without limits; the same tuple as long as there is no other."""
+        number, queues = self._plain.get(crew.name, (0, ()))
+        if number != len(self._hopes):
+            queues = tuple(queue for queue in self._hopes.known(crew) if not self._load.is_bounded(queue))
+            self._plain[crew.name] = len(self._hopes), queues
+        return queues
+
+    def _ask(self, queues: tuple[str, ...], owners: tuple[str, ...], team: Team[R], lease_ms: int) -> Ask:
+        """A wish within all limits."""
+        own = self._queues.get(queues[0]) if len(queues) == 1 else None
         return Ask(
-            queue=queue,
+            queues=queues,
             owners=owners,
             lease_ms=lease_ms,
             kinds=team.crew.kinds,
             needs=team.needs,
-            kind_rooms=rooms,
+            kind_rooms=self._load.kind_rooms(team.crew.kinds),
+            room=self._load.room(queues[0]),
             tenant_limit=None if own is None else own.tenant_limit,
-            tenant_counts=self._load.tenants(queue),
-            after_tenant=self._turns.get(queue, ""),
+            tenant_counts={} if own is None else self._load.tenants(own.name),
+            turns={queue: self._turns[queue] for queue in queues if queue in self._turns} if self._turns else {},
             rate=None if own is None else own.rate,
         )
 
@@ -223,6 +254,12 @@ class Books(Generic[R]):
         if team is None:
             team = self._teams[crew.name] = self._by_owner[crew.name] = Team(crew)
         return team
+
+    def _had_turn(self, job: Job) -> None:
+        if job.tenant:
+            self._turns[job.queue] = job.tenant
+        else:
+            self._turns.pop(job.queue, None)
 
     def _done(self, worker: Worker[R]) -> Job:
         job, worker.job = worker.job, None

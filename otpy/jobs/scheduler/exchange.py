@@ -60,9 +60,11 @@ class Exchange:
             tx.note(job, token, progress, checkpoint)
         self.accepted = tx.settle(self.outcomes)
         paused = tx.paused() if self.asks else {}
-        asks = [ask for ask in self.asks if ask.queue not in paused]
+        asks = [ask.among(set(ask.queues) - paused.keys()) for ask in self.asks] if paused else self.asks
         self.jobs = tx.claim(asks, self.fence) if asks else []
-        self.rated = {ask.queue: ask.rate for ask in asks if ask.rate is not None and tx.has_ready(ask.queue)}
+        self.rated = {
+            ask.queues[0]: ask.rate for ask in asks if ask.rate is not None and any(map(tx.has_ready, ask.queues))
+        }
 
 
 class Outbox:

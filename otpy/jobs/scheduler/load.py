@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Queue
 
@@ -49,15 +48,10 @@ class Load:
         """Whether one that ends makes room for its kind, in whichever queue."""
         return kind in self._kind_limits or kind in self.rooms
 
-    def room(self, queue: str, wanted: int, asks: Iterable[Ask]) -> int:
-        """How many of so many may be wished for, beside these wishes."""
+    def room(self, queue: str) -> int | None:
+        """How many more jobs of it may run; None means any number."""
         own = self._queues.get(queue)
-        if own is None:
-            return wanted
-        asked = [len(ask.owners) for ask in asks if ask.queue == queue]
-        if own.tenant_limit is not None and asked:
-            return 0  # two wishes at once would not know of each other's tenants
-        return wanted if own.limit is None else max(0, min(wanted, own.limit - self._running[queue] - sum(asked)))
+        return None if own is None or own.limit is None else max(0, own.limit - self._running[queue])
 
     def kind_rooms(self, kinds: Iterable[str]) -> dict[str, int]:
         """How many more may run of those of these kinds that have a limit."""

@@ -29,7 +29,7 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from otpy.core.reason import Reason
     from otpy.jobs.agents.agent import Agent
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
 __all__ = ["Scheduler"]
+
+HELD = 1.0
+"""Seconds between two looks whether breakers let more begin."""
 
 AGAIN = 0.1
 """Seconds after a failure of the store before the next exchange: the writer has a back-off, and refuses until then."""
@@ -69,6 +72,8 @@ class Scheduler(Desk):
         """What the writer may grant when there is something, unless an exchange ends it first."""
         self.rated: set[str] = set()
         """Queues held back by their rate, for which there is a timer."""
+        self.is_held = False
+        """Whether breakers hold back kinds; nobody tells when that is over, so there is a timer, too."""
         own = self.ref
         self.use(_attached(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded)))
         self.beat.cast(Beat.forget)
@@ -185,6 +190,9 @@ class Scheduler(Desk):
             case ("rate", queue):
                 self.rated.discard(queue)
                 self.books.hope([queue])
+            case "held":
+                self.is_held = False
+                self.books.hope_anew()
         self._exchange()
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
@@ -216,7 +224,11 @@ class Scheduler(Desk):
         """Send what there is to say and to ask, unless an exchange is out: the end of that one calls this again."""
         if self.outbox.is_out:
             return
-        asks = self.books.asks(self.setup.lease_ms, self.attempts.rooms())
+        rooms = self.attempts.rooms()
+        if rooms and not self.is_held:
+            self.is_held = True
+            self.send_after(HELD, "held")
+        asks = self.books.asks(self.setup.lease_ms, rooms)
         exchange, own = self.outbox.send(asks, self.system.clock.now(), self.standing), self.ref
         if exchange is not None:
             self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
@@ -232,7 +244,7 @@ class Scheduler(Desk):
             )
             self.writer.cast(Writer.stand, self.standing)
 
-    def _take(self, asks: Iterable[Ask], jobs: list[Job]) -> None:
+    def _take(self, asks: Sequence[Ask], jobs: list[Job]) -> None:
         """What came of wishes."""
         self.books.asked(asks, jobs)
         self.attempts.give_back(self.books.take(jobs))

@@ -21,7 +21,7 @@ __all__ = ["Standing"]
 
 
 class Standing:
-    """Wishes for agents that rest, each as if it were the only one. `state` and `before` are the writer's thread's."""
+    """Wishes for agents that rest. `state` and `before` are the writer's thread's."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Standing:
         """Not granted.
 
         Args:
-            asks: at most one of those for the same agents is granted.
+            asks: one for each crew.
             fence: the leader's.
             before: what it replaces; when that was granted this one never stands, for its agents may have work.
             is_wanted: whether who wishes is there; what is claimed for a dead scheduler would wait for its lease.
@@ -44,6 +44,7 @@ class Standing:
         self.asks, self.fence, self.before, self.is_wanted, self.then = asks, fence, before, is_wanted, then
         self.state: Literal["stands", "withdrawn", "over"] = "stands"
         """`over`: this one or the one before was granted."""
+        self._queues = frozenset[str]().union(*(ask.queues for ask in asks))
         self.granted: list[Ask] = []
         self.jobs: list[Job] | None = []
         """What was claimed; None when another program leads."""
@@ -65,15 +66,15 @@ class Standing:
 
     def fits(self, news: News) -> bool:
         """Whether something has become ready that is wished for."""
-        return self.state == "stands" and any(ask.queue in news.ready for ask in self.asks) and self.is_wanted()
+        return self.state == "stands" and not self._queues.isdisjoint(news.ready) and self.is_wanted()
 
     def grant(self, tx: Transaction, now: float) -> News:
         """Claim, at the end of a transaction that began at `now`; returns what it leaves of the news."""
         paused, self.sent_at = tx.paused(), now
-        found = [ask for ask in self.asks if ask.queue in tx.news.ready and ask.queue not in paused]
-        self.granted = list({ask.owners: ask for ask in reversed(found)}.values())
+        asked = (self._queues & tx.news.ready) - paused.keys()
+        self.granted = [one for ask in self.asks if (one := ask.among(asked)).queues]
         self.jobs = tx.claim(self.granted, self.fence) if self.granted else []
-        news, asked = tx.news, {ask.queue for ask in self.granted}
+        news = tx.news
         return news._replace(ready={one for one in news.ready if one not in asked or tx.has_ready(one)})
 
     def kept(self) -> None:

@@ -39,7 +39,7 @@ def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
     picked: list[Candidate] = []
     kinds: Counter[str] = Counter()
     tenants: Counter[str] = Counter()
-    for one in _in_turns(candidates, ask.after_tenant):
+    for one in _in_turns(candidates, ask.turns.get(ask.queue, "")):
         if len(picked) == len(ask.owners):
             break
         if _has_room(ask.kind_rooms.get(one.kind), kinds[one.kind]) and _has_room(

@@ -53,6 +53,8 @@ class Transaction(Protocol):
     def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
         """Give `ready` jobs to agents: by priority, then time, then age; each gets a new token and a lease.
 
+        Limits hold over all wishes of one call.
+
         None here and below: the fence does not hold, another leads, and nothing was done.
         """
 

@@ -36,7 +36,7 @@ def insert(store: Store, *jobs: NewJob) -> list[Inserted]:
 
 def claim(store: Store, fence: Fence, number: int = 1, **fields: Any) -> list[Job]:
     """Give so many to one agent."""
-    ask = Ask(**{"queue": "q", "owners": ("agent",) * number, "lease_ms": LEASE, **fields})
+    ask = Ask(**{"queues": ("q",), "owners": ("agent",) * number, "lease_ms": LEASE, **fields})
     with store.transaction() as tx:
         jobs = tx.claim([ask], fence)
     assert jobs is not None

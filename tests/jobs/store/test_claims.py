@@ -40,7 +40,7 @@ def test_a_claim_gives_a_token_a_lease_and_an_owner(store: Store, fence: Fence, 
 
 def test_each_agent_gets_one(store: Store, fence: Fence) -> None:
     insert(store, new(), new(), new())
-    ask = Ask(queue="q", owners=("a", "b"), lease_ms=LEASE)
+    ask = Ask(queues=("q",), owners=("a", "b"), lease_ms=LEASE)
     with store.transaction() as tx:
         assert [job.owner for job in tx.claim([ask], fence) or ()] == ["a", "b"]
 
@@ -62,6 +62,41 @@ def _steps(others: int, **wish: Any) -> int:
         return next(steps)
 
 
+def test_one_statement_finds_those_of_many_queues_that_have_something() -> None:
+    """Before, each of them was asked alone, and thousands of which nothing came kept a core busy."""
+    with closing(SqliteStore(":memory:")) as store:
+        insert(store, *[new("other", queue=f"q{number}") for number in range(200)], new(queue="q7"), new(queue="q9"))
+        with store.transaction() as tx:
+            fence = Fence(name="jobs", epoch=tx.elect("jobs", "me", 1_000) or 0)
+        said: list[str] = []
+        store._db.set_trace_callback(said.append)
+        assert claim(store, fence, kinds=("k",), queues=tuple(f"q{number}" for number in range(0, 200, 2))) == []
+    assert len([text for text in said if "otpy_job" in text]) == 1
+
+
+def test_a_wish_takes_from_the_first_queues_first(store: Store, fence: Fence) -> None:
+    insert(store, *[new(queue=queue) for queue in "aabbcc"])
+    assert [job.queue for job in claim(store, fence, 5, queues=("c", "x", "a", "b"))] == ["c", "c", "a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [{"room": 3}, {"kind_rooms": {"k": 3}}, {"tenant_limit": 3}, {"tenant_limit": 4, "tenant_counts": {"t": 1}}],
+)
+def test_limits_hold_over_all_wishes_of_one_call(store: Store, fence: Fence, limit: dict[str, Any]) -> None:
+    insert(store, *[new(tenant="t") for _ in range(9)])
+    asks = [Ask(queues=("q",), owners=owners, lease_ms=LEASE, **limit) for owners in (("a", "b"), ("c", "d"))]
+    with store.transaction() as tx:
+        assert [job.owner for job in tx.claim(asks, fence) or ()] == ["a", "b", "c"]
+
+
+def test_wishes_with_the_same_owners_give_each_of_them_one_job(store: Store, fence: Fence) -> None:
+    insert(store, new(queue="a"), *[new(queue="b") for _ in range(3)])
+    asks = [Ask(queues=(queue,), owners=("x", "y"), lease_ms=LEASE) for queue in "ab"]
+    with store.transaction() as tx:
+        assert [(job.queue, job.owner) for job in tx.claim(asks, fence) or ()] == [("a", "x"), ("b", "y")]
+
+
 @pytest.mark.parametrize(
     ("wish", "kinds"),
     [
@@ -73,7 +108,7 @@ def _steps(others: int, **wish: Any) -> int:
         ({"not_kinds": ("a", "b")}, "c"),
         ({"kinds": ("a", "c")}, "ac"),
         ({"kinds": ()}, ""),
-        ({"queue": "other"}, ""),
+        ({"queues": ("other",)}, ""),
     ],
 )
 def test_a_wish_says_which(store: Store, fence: Fence, wish: dict[str, Any], kinds: str) -> None:
@@ -89,10 +124,12 @@ def test_what_is_not_due_or_is_overdue_is_not_given(store: Store, fence: Fence, 
 def test_only_the_leader_claims(store: Store, fence: Fence, clock: Clock) -> None:
     insert(store, new())
     with store.transaction() as tx:
-        assert tx.claim([Ask(queue="q", owners=("a",), lease_ms=1)], Fence(name="jobs", epoch=fence.epoch + 1)) is None
+        assert (
+            tx.claim([Ask(queues=("q",), owners=("a",), lease_ms=1)], Fence(name="jobs", epoch=fence.epoch + 1)) is None
+        )
     clock.now += 3_600_001
     with store.transaction() as tx:
-        assert tx.claim([Ask(queue="q", owners=("a",), lease_ms=1)], fence) is None
+        assert tx.claim([Ask(queues=("q",), owners=("a",), lease_ms=1)], fence) is None
     assert numbers(store) == {"ready": 1}
 
 
@@ -177,7 +214,7 @@ def test_what_is_ready_does_not_wait_again_when_the_clock_is_set_back(store: Sto
 def test_one_that_was_claimed_elsewhere_is_counted_as_well(store: Store, fence: Fence) -> None:
     """The queue of a claim that another program has made is looked up."""
     insert(store, new(queue="other"))
-    (job,) = claim(store, fence, queue="other")
+    (job,) = claim(store, fence, queues=("other",))
     getattr(store, "_claims", {}).clear()
     assert settle(store, job, "done")
     with store.transaction() as tx:

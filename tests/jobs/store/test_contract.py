@@ -72,7 +72,7 @@ class Contract(RuleBasedStateMachine):
 
     @rule(number=st.integers(1, 4))
     def claim(self, number: int) -> None:
-        ask = Ask(queue="q", owners=tuple(f"agent-{one}" for one in range(number)), lease_ms=LEASE)
+        ask = Ask(queues=("q",), owners=tuple(f"agent-{one}" for one in range(number)), lease_ms=LEASE)
         with self.store.transaction() as tx:
             jobs = tx.claim([ask], self.fence)
         if not self.model.leads(self.fence.epoch, self.clock.now):
@@ -165,7 +165,7 @@ class Contract(RuleBasedStateMachine):
         """A transaction that fails leaves nothing behind."""
         with pytest.raises(ZeroDivisionError), self.store.transaction() as tx:
             tx.insert([_job({"kind": "k", "args": b"", "delay": 0}, self.clock.now)])
-            tx.claim([Ask(queue="q", owners=("a", "b"), lease_ms=LEASE)], self.fence)
+            tx.claim([Ask(queues=("q",), owners=("a", "b"), lease_ms=LEASE)], self.fence)
             raise ZeroDivisionError
 
     @invariant()

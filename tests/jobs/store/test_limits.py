@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 def test_a_tenant_with_a_thousand_jobs_keeps_nobody_waiting(store: Store, fence: Fence) -> None:
     insert(store, *[new(tenant="a") for _ in range(100)], new(tenant="b"), new(), new(tenant="c"))
     assert sorted(job.tenant for job in claim(store, fence, 4)) == ["", "a", "b", "c"]
-    assert [job.tenant for job in claim(store, fence, 2, after_tenant="b")] == ["a", "a"]
+    assert [job.tenant for job in claim(store, fence, 2, turns={"q": "b"})] == ["a", "a"]
 
 
 def test_turns_go_on_behind_the_one_that_had_the_last(store: Store, fence: Fence) -> None:
     insert(store, *[new(tenant=tenant) for tenant in "abcabc"])
     first = claim(store, fence, 2)
-    then = claim(store, fence, 2, after_tenant=first[-1].tenant)
+    then = claim(store, fence, 2, turns={"q": first[-1].tenant})
     assert [job.tenant for job in first + then] == ["a", "b", "c", "a"]
 
 

@@ -15,14 +15,10 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancelled", "claim", "give", "may_give", "note", "renew", "settle", "wanted"]
+__all__ = ["cancelled", "claim", "give", "note", "renew", "settle", "wanted"]
 
 TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
 
-MAY_GIVE = """
-select 1 from otpy_job indexed by otpy_job_kind
-where state = 'ready' and queue = ? and kind in ({kinds}) and needs in ({needs}) limit 1
-"""
 AS_CLAIMED = "where id = ? and token = ? and state = 'running'"
 DONE = f"""
 update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ?
@@ -39,21 +35,6 @@ update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finis
 
 KEPT = 20
 """Failed attempts of one job that are kept."""
-
-
-def may_give(db: sqlite3.Connection, ask: Ask) -> bool:
-    """Whether anything is ready that these agents can do.
-
-    Without this look a claim in vain would read all that is ready for others, however much that is, while all writers
-    wait; with an engine's usual crews, one for each place, each enqueue would lead to one.
-    """
-    if not ask.kinds or not ask.needs:
-        return ask.kinds is None  # of no kind is none; SQLite plans nothing for an index that is asked for nothing
-    kinds, needs = (", ".join("?" * len(words)) for words in (ask.kinds, ask.needs))
-    return (
-        db.execute(MAY_GIVE.format(kinds=kinds, needs=needs), (ask.queue, *ask.kinds, *ask.needs)).fetchone()
-        is not None
-    )
 
 
 def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:

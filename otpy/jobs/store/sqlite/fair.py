@@ -92,7 +92,7 @@ def _tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
 def _all_tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
     text = "select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?"
     yield ""
-    after = ask.after_tenant
+    after = ask.turns.get(ask.queue, "")
     for low, high in ((after, None), ("", after)):
         (last,) = db.execute(text, (ask.queue, low)).fetchone()
         while last is not None and (high is None or last <= high):

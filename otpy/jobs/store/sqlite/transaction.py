@@ -11,7 +11,7 @@ from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News
 from otpy.jobs.redact import redacted
-from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, lent, looks, once, planned, upkeep
+from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, lent, looks, once, planned, upkeep, wishes
 from otpy.jobs.store.sqlite.tally import Tally
 
 if TYPE_CHECKING:
@@ -58,22 +58,7 @@ class SqliteTransaction:
         """Give jobs to agents."""
         if not self._holds(fence):
             return None
-        return [job for ask in asks for job in self._claim(ask)]
-
-    def _claim(self, ask: Ask) -> list[Job]:
-        if not claims.may_give(self._db, ask):
-            return []
-        rate = ask.rate
-        if rate is not None:
-            wish = len(ask.owners)
-            number = fair.allow(self._db, ask.queue, rate, wish=wish, now=self.now)
-            ask = replace(ask, owners=ask.owners[:number])
-        is_plain = not ask.kind_rooms and ask.tenant_limit is None and not fair.is_shared(self._db, ask.queue)
-        give = claims.claim if is_plain else fair.claim_fairly
-        jobs = give(self._db, self._tally, ask, self.now)
-        if rate is not None and len(jobs) < len(ask.owners):
-            fair.unused(self._db, ask.queue, rate, number=len(ask.owners) - len(jobs))
-        return jobs
+        return wishes.claim_all(self._db, self._tally, asks, self.now)
 
     def has_ready(self, queue: str) -> bool:
         """Whether a job of it is ready now."""
