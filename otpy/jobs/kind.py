@@ -17,7 +17,7 @@ from otpy.jobs.args import encode
 from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.labels import label_problem, written
-from otpy.jobs.model.new import Conflict, Unique, Until
+from otpy.jobs.model.new import ALL_REPLACED, Conflict, Replaced, Unique, Until
 from otpy.jobs.retry import Retry
 from otpy.jobs.spec import JobSpec, check_words
 
@@ -46,8 +46,10 @@ class KindOptions(TypedDict, total=False):
     start_within: float | None
     needs: Collection[str]
     unique: Callable[..., str] | None
-    until: Until
+    until: Until | float
     on_conflict: Conflict
+    replaces: Collection[Replaced]
+    max_wait: float
     killable: bool
     early_ack: bool
     breakers: Collection[Breaker]
@@ -73,8 +75,8 @@ class Kind(Generic[P, R]):
         self.stall_timeout = options.get("stall_timeout")
         self.start_within = options.get("start_within")
         self.unique = options.get("unique")
-        self.until: Until = options.get("until", "finished")
         self.on_conflict: Conflict = options.get("on_conflict", "keep")
+        self.until = options.get("until", "started" if self.on_conflict == "debounce" else "finished")
         self.killable = options.get("killable", False)
         self.early_ack = options.get("early_ack", False)
         self.limit = options.get("limit")
@@ -117,12 +119,20 @@ class Kind(Generic[P, R]):
             data = encode(args, kwargs)
         except ArgumentsError as error:
             raise ArgumentsError(error.problem, self.name) from None
-        unique = None
-        if self.unique is not None:
-            key = f"{self.name}:{self.unique(*bound.args, **bound.kwargs)}"
-            unique = Unique(key=key, until=self.until, on_conflict=self.on_conflict)
+        unique = None if self.unique is None else self._unique(str(self.unique(*bound.args, **bound.kwargs)))
         tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
         return JobSpec(self, data, self.queue, tenant=tenant, unique=unique, start_within=self.start_within)
+
+    def _unique(self, key: str) -> Unique:
+        until = self.until
+        return Unique(
+            key=f"{self.name}:{key}",
+            until=until if isinstance(until, str) else "period",
+            on_conflict=self.on_conflict,
+            period_ms=0 if isinstance(until, str) else round(until * 1_000),
+            max_wait_ms=round(self._options.get("max_wait", 0.0) * 1_000),
+            replaces=tuple(self._options.get("replaces", ALL_REPLACED)),
+        )
 
     def _check(self) -> None:
         """Refuse what cannot work, where it is declared. Raises SpecError."""
@@ -153,9 +163,24 @@ class Kind(Generic[P, R]):
             value = getattr(self, name)
             if value is not None and not callable(value):
                 yield f"{name}={safe_repr(value)}: a function of its arguments, or None"
-        for name, words in (("until", get_args(Until)), ("on_conflict", get_args(Conflict))):
-            if getattr(self, name) not in words:
-                yield f"{name}={safe_repr(getattr(self, name))}: {', '.join(words)}"
+        if self.until not in get_args(Until) and not is_seconds(self.until):
+            yield f"until={safe_repr(self.until)}: {', '.join(get_args(Until))}, or seconds > 0"
+        if self.on_conflict not in get_args(Conflict):
+            yield f"on_conflict={safe_repr(self.on_conflict)}: {', '.join(get_args(Conflict))}"
+        yield from self._debounce_problems()
+
+    def _debounce_problems(self) -> Iterator[str]:
+        is_put_off, most = self.on_conflict == "debounce", self._options.get("max_wait")
+        if is_put_off and self.until != "started":
+            why = "on_conflict='debounce' goes with started, or what comes while one runs is lost"
+            yield f"until={safe_repr(self.until)}: {why}"
+        if is_put_off != (most is not None):
+            yield "on_conflict='debounce' and max_wait=, seconds after which it is put off no longer, go together"
+        if most is not None and not is_seconds(most):
+            yield f"max_wait={safe_repr(most)}: seconds > 0"
+        replaces = self._options.get("replaces", ())
+        if not isinstance(replaces, set | frozenset | tuple | list) or not set(replaces) <= set(ALL_REPLACED):
+            yield f"replaces={safe_repr(replaces)}: some of {', '.join(ALL_REPLACED)}"
 
     def _number_problems(self) -> Iterator[str]:
         for name in ("timeout", "stall_timeout", "start_within"):
@@ -219,8 +244,10 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
             attempt is given up. `start_within`: seconds from when it is due after which a job is dead that nobody has
             begun; None unless said, it waits without end. `needs`: labels its agent must have. `unique`: called with
             the arguments, gives the key of which there is one; `until` says how long: `started`, `finished`,
-            `forever`; `on_conflict` what a second one does: `keep` gives the first, `replace` changes it while it
-            waits, `raise` refuses. `killable`: run it in a process, which can be ended whatever it does. `early_ack`:
+            `forever`, or so many seconds from when it was enqueued; `on_conflict` what a second one does: `keep` gives
+            the first, `replace` changes of it what `replaces` says while it waits, `debounce` puts it off as well, for
+            `max_wait` seconds at most, `raise` refuses. `killable`: run it in a process, which can be ended whatever it
+            does. `early_ack`:
             write that it is done before it runs, so that it runs once at most, and a crash loses it. `breakers`:
             circuit breakers that hold it back while open. `limit`: how many of its jobs may run at once. `tenant`:
             called with the arguments, says who shares the queue fairly with others.

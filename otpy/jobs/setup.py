@@ -215,6 +215,9 @@ class Setup:
             yield f"profile={safe_repr(self.profile)}: full or fast"
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
+        for kind in self.kinds.values():
+            if not isinstance(kind.until, str) and is_seconds(self.keep) and kind.until > self.keep:
+                yield f"{kind.name}: until={kind.until:g} s, but what has ended is forgotten after keep={self.keep:g} s"
         sound = True
         for name, value in (
             ("lease", self.lease),

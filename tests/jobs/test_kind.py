@@ -24,8 +24,20 @@ def send(to: str) -> None:
         ({"needs": {"a,b"}}, "needs: 'a,b': a text without commas"),
         ({"breakers": "mail"}, "breakers='mail': a tuple of them"),
         ({"unique": "to"}, "unique='to': a function of its arguments, or None"),
-        ({"until": "ever"}, "until='ever': started, finished, forever"),
+        ({"until": "ever"}, "until='ever': started, finished, forever, or seconds > 0"),
         ({"timeout": 0}, "timeout=0: seconds > 0, or None"),
+        ({"until": 0}, "until=0: started, finished, forever, or seconds > 0"),
+        (
+            {"until": "finished", "on_conflict": "debounce", "max_wait": 9.0},
+            "until='finished': on_conflict='debounce' goes with started, or what comes while one runs is lost",
+        ),
+        (
+            {"on_conflict": "debounce"},
+            "on_conflict='debounce' and max_wait=, seconds after which it is put off no longer, go together",
+        ),
+        ({"on_conflict": "debounce", "max_wait": "1"}, "max_wait='1': seconds > 0"),
+        ({"replaces": "args"}, "replaces='args': some of args, time, priority, tenant, deadline"),
+        ({"replaces": {"queue"}}, "replaces={'queue'}: some of args, time, priority, tenant, deadline"),
         ({"start_within": "1"}, "start_within='1': seconds > 0, or None"),
         ({"limit": True}, "limit=True: a whole number >= 1, or None"),
     ],
@@ -54,6 +66,30 @@ def test_an_option_of_one_enqueue_is_refused_where_it_is_written(options: dict[s
         kind.new("a@b").opts(**options)
 
     assert str(refused.value) == f"send: {problem}"
+
+
+def test_a_key_is_not_promised_for_longer_than_it_is_known() -> None:
+    kind = jobs.job(name="send", unique=lambda to: to, until=3_600.0)(send)
+
+    with pytest.raises(otpy.errors.SpecError, match="until=3600 s, but what has ended is forgotten after keep=60 s"):
+        jobs.engine("jobs.db", [kind], keep=60.0)
+
+
+def test_what_a_kind_says_of_its_key_goes_with_each_job() -> None:
+    kind = jobs.job(name="send", unique=lambda to: to, on_conflict="debounce", max_wait=2.5, replaces=["args"])(send)
+    hourly = jobs.job(name="send", unique=lambda to: to, until=3_600)(send)
+
+    put_off, once = kind.new("a@b").unique, hourly.new("a@b").unique
+
+    assert put_off is not None
+    assert once is not None
+    assert (put_off.key, put_off.until, put_off.max_wait_ms, put_off.replaces) == (
+        "send:a@b",
+        "started",
+        2_500,
+        ("args",),
+    )
+    assert (once.until, once.period_ms, once.on_conflict) == ("period", 3_600_000, "keep")
 
 
 def test_a_crew_whose_labels_are_a_text_is_refused() -> None:

@@ -378,6 +378,8 @@ async def use_jobs(system: otpy.System) -> None:
     send_mail.new("a", "b").opts(dely=1.0)  # type: ignore[call-arg]
     jobs.job(unique=lambda name: name, until="started", on_conflict="replace")
     jobs.job(early_ack=True, start_within=5.0)
+    jobs.job(unique=lambda name: name, until=60.0)
+    jobs.job(unique=lambda name: name, on_conflict="debounce", max_wait=60.0, replaces={"args"})
     jobs.job(on_conflict="drop")  # type: ignore[call-overload]
     jobs.job(timeuot=3.0)  # type: ignore[call-overload]
     jobs.Retry(table={OSError: "again"})  # type: ignore[dict-item]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-__all__ = ["Conflict", "Inserted", "NewJob", "Replayed", "Unique", "Until"]
+__all__ = ["ALL_REPLACED", "Conflict", "Held", "Inserted", "NewJob", "Replaced", "Replayed", "Unique", "Until"]
 
 Until: TypeAlias = Literal["started", "finished", "forever"]
 """How long a unique key is taken."""
 
-Conflict: TypeAlias = Literal["keep", "replace", "raise"]
-"""What an enqueue does that finds a job with the same unique key: give that one, change its arguments while it has not
-started, or refuse."""
+Held: TypeAlias = Literal["started", "finished", "forever", "period"]
+"""The same as it is written down; a period is so long from when the job was enqueued."""
+
+Conflict: TypeAlias = Literal["keep", "replace", "debounce", "raise"]
+"""What an enqueue does that finds a job with the same unique key: give that one, change it while it has not started,
+put it off as well, or refuse."""
+
+Replaced: TypeAlias = Literal["args", "time", "priority", "tenant", "deadline"]
+"""What is changed of a job that waits."""
+
+ALL_REPLACED: tuple[Replaced, ...] = get_args(Replaced)
+"""All of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +30,16 @@ class Unique:
 
     key: str
     """Made of the kind, and of the arguments that count."""
-    until: Until = "finished"
-    """How long the key is taken: until the job starts, until it has ended, or for as long as its row is kept."""
+    until: Held = "finished"
+    """How long the key is taken: until the job starts, until it has ended, while its row is kept, or for a time."""
     on_conflict: Conflict = "keep"
     """What happens to the second one."""
+    period_ms: int = 0
+    """That time, from when the first was enqueued."""
+    max_wait_ms: int = 0
+    """The time from when it was enqueued after which it is put off no longer."""
+    replaces: tuple[Replaced, ...] = ALL_REPLACED
+    """What is changed of the first one, while it waits."""
 
 
 class NewJob(NamedTuple):

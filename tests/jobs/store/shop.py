@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.claim import Ask, Settled
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store
 
 LEASE = 10_000
+WORDS = [field.name for field in dataclasses.fields(Unique)]
 
 
 def new(kind: str = "k", **fields: Any) -> NewJob:
@@ -24,8 +26,8 @@ def new(kind: str = "k", **fields: Any) -> NewJob:
 
 def one(key: str, **fields: Any) -> NewJob:
     """A job of which there is one."""
-    until, conflict = fields.pop("until", "finished"), fields.pop("on_conflict", "keep")
-    return new(unique=Unique(key=key, until=until, on_conflict=conflict), **fields)
+    words = {name: fields.pop(name) for name in list(fields) if name in WORDS}
+    return new(unique=Unique(key=key, **words), **fields)
 
 
 def insert(store: Store, *jobs: NewJob) -> list[Inserted]:

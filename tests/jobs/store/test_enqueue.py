@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -82,6 +82,77 @@ def test_a_second_one_may_replace_what_has_not_started(store: Store, fence: Fenc
     assert job.args == b"new"
     assert insert(store, one("u", on_conflict="replace", args=b"late")) == [Inserted(first.id, "kept")]
     assert get(store, first.id).args == b"new"
+
+
+def test_what_is_replaced_may_be_chosen(store: Store, clock: Clock) -> None:
+    words: dict[str, Any] = {"on_conflict": "replace", "replaces": ("args", "deadline")}
+    (first,) = insert(store, one("u", run_at=clock.now + 50, priority=1, **words))
+    insert(store, one("u", run_at=clock.now, priority=7, tenant="t", args=b"new", deadline_at=9_000_000, **words))
+    job = get(store, first.id)
+    assert (job.args, job.deadline_at, job.run_at, job.priority, job.tenant, job.state) == (
+        *(b"new", 9_000_000),
+        *(clock.now + 50, 1, "", "scheduled"),
+    )
+
+
+def test_what_comes_again_is_put_off_but_not_for_ever(store: Store, fence: Fence, clock: Clock) -> None:
+    words: dict[str, Any] = {"until": "started", "on_conflict": "debounce", "max_wait_ms": 100}
+    began = clock.now
+    (first,) = insert(store, one("u", run_at=began + 40, start_by=began + 45, **words))
+    seen = []
+    for number in range(4):
+        clock.now += 30
+        (made,) = insert(store, one("u", args=b"%d" % number, run_at=clock.now + 40, start_by=clock.now + 45, **words))
+        assert made == Inserted(first.id, "replaced")
+        job = get(store, first.id)
+        seen.append((job.args, job.run_at - began, (job.start_by or 0) - began, job.state))
+    assert seen == [
+        (b"0", 70, 75, "scheduled"),
+        (b"1", 100, 105, "scheduled"),
+        (b"2", 100, 105, "scheduled"),
+        (b"3", 100, 105, "ready"),
+    ]
+    claimed = claim(store, fence)
+    assert claimed == []  # nobody has begun it in time
+    assert numbers(store) == {"ready": 1}
+
+
+def test_what_waits_for_its_retry_is_not_begun_sooner_for_it(store: Store, fence: Fence, clock: Clock) -> None:
+    words: dict[str, Any] = {"until": "started", "on_conflict": "debounce", "max_wait_ms": 100}
+    insert(store, one("u", **words))
+    (job,) = claim(store, fence)
+    settle(store, job, "scheduled", "error", run_at=clock.now + 5_000)
+    insert(store, one("u", run_at=clock.now + 40, **words))
+    assert get(store, job.id).run_at == clock.now + 5_000
+
+
+def test_a_key_may_be_taken_for_a_time(store: Store, fence: Fence, clock: Clock) -> None:
+    """Looked back from each enqueue: two that are close together are not parted by the turn of an hour."""
+
+    def again(**fields: Any) -> Inserted:
+        return insert(store, one("u", until="period", period_ms=1_000, **fields))[0]
+
+    first = again()
+    (job,) = claim(store, fence)
+    settle(store, job, "done")
+    clock.now += 999
+    assert again() == Inserted(first.id, "kept")
+    assert again(on_conflict="replace") == Inserted(first.id, "kept")
+    assert again(on_conflict="raise") == Inserted(first.id, "refused")
+    clock.now += 1
+    second = again()
+    assert second.how == "new"
+    assert again(on_conflict="replace", args=b"new") == Inserted(second.id, "replaced")
+
+
+def test_what_was_dead_within_its_period_is_replayed(store: Store, fence: Fence) -> None:
+    insert(store, one("u", until="period", period_ms=1_000))
+    (job,) = claim(store, fence)
+    settle(store, job, "dead")
+    with store.transaction() as tx:
+        (made,) = tx.replay([job.id], is_forced=False, gap_ms=0)
+    assert made.how == "new"
+    assert insert(store, one("u", until="period", period_ms=1_000)) == [Inserted(made.new or 0, "kept")]
 
 
 def test_a_second_one_may_be_refused(store: Store) -> None:

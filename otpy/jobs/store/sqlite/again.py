@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import Job
-    from otpy.jobs.model.new import Until
+    from otpy.jobs.model.new import Held
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["How", "hasten", "replay"]
 
 LET_GO = """
-update otpy_job set state = 'replayed', own_key = null, unique_key = iif(unique_until = 'forever', null, unique_key)
+update otpy_job set state = 'replayed', own_key = null,
+    unique_key = iif(unique_until in ('forever', 'period'), null, unique_key)
 where id = ?
 """
 """Its keys are those of the new one now; without this the old row would be in its way."""
@@ -90,7 +91,7 @@ def _replay(db: sqlite3.Connection, tally: Tally, id: int, how: How, *, run_at: 
     return Replayed(id, made.id, job.queue, "new")
 
 
-def _again(job: Job, until: Until, run_at: int, instead: NewJob | None) -> NewJob:
+def _again(job: Job, until: Held, run_at: int, instead: NewJob | None) -> NewJob:
     """The same work with fresh attempts, and as much time as the first one had."""
     args, tenant = (job.args, job.tenant) if instead is None else (instead.args, instead.tenant)
     unique = None if job.unique_key is None else Unique(key=job.unique_key, until=until)

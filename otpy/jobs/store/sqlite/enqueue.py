@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.new import Inserted
+from otpy.jobs.store.sqlite.keys import holder, meet, note_times
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import State
-    from otpy.jobs.model.new import NewJob, Unique
+    from otpy.jobs.model.new import NewJob
+    from otpy.jobs.store.sqlite.keys import Base
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["insert", "insert_all"]
-
-Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
-"""What statements are given to: a cursor of the caller's own, in `enqueue_in`."""
 
 INSERT = """
 insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
@@ -26,14 +24,6 @@ insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs,
                  schedule)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
 """
-
-TAKEN = {
-    "started": "unique_until = 'started' and state in ('scheduled', 'ready')",
-    "finished": "unique_until = 'finished' and state in ('scheduled', 'ready', 'running')",
-    "forever": "unique_until = 'forever'",
-}
-"""By whom a unique key is taken, as the indexes say it."""
-
 
 ROW = f"({', '.join('?' * 15)})"
 PLAIN_INTO = (
@@ -71,7 +61,7 @@ def _insert_plain(db: Base, tally: Tally, news: list[NewJob], now: int) -> list[
                 # By position, for by name it would take as long as SQLite takes for the row: all but `unique`, `key`.
                 values += (*new[:2], state, *new[2:7], *new[9:14], now, new.meta)
                 tally.add(new.queue, state)
-                _note_times(tally, new, state)
+                note_times(tally, new, state)
             last = db.execute(text, values).lastrowid
             assert last is not None  # noqa: S101 - it has just inserted some
             made += [Inserted(one) for one in range(last - number + 1, last + 1)]  # ids grow one by one
@@ -82,6 +72,8 @@ def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
     state: State = "ready" if new.run_at <= now else "scheduled"
     unique = new.unique
+    if unique is not None and unique.until == "period" and holder(db, unique, now) is not None:
+        return _taken(db, tally, new, now)
     made = db.execute(
         INSERT,
         (
@@ -110,7 +102,7 @@ def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     if not made.rowcount:
         return _taken(db, tally, new, now)
     tally.add(new.queue, state)
-    _note_times(tally, new, state)
+    note_times(tally, new, state)
     assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
     return Inserted(made.lastrowid)
 
@@ -120,32 +112,4 @@ def _taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     if row is not None:
         return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")
     assert new.unique is not None  # noqa: S101 - one of the two stood in the way
-    return _not_unique(db, tally, new, new.unique, now)
-
-
-def _not_unique(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
-    job, queue, state = db.execute(
-        f"select id, queue, state from otpy_job where unique_key = ? and {TAKEN[unique.until]}",  # noqa: S608 - our own text
-        (unique.key,),
-    ).fetchone()
-    if unique.on_conflict == "raise":
-        return Inserted(job, "refused")
-    if unique.on_conflict == "keep" or state not in ("scheduled", "ready"):
-        return Inserted(job, "kept")
-    after: State = "ready" if new.run_at <= now else "scheduled"
-    db.execute(
-        "update otpy_job set args = ?, run_at = ?, priority = ?, tenant = ?, deadline_at = ?, start_by = ?, state = ?"
-        " where id = ?",
-        (new.args, new.run_at, new.priority, new.tenant, new.deadline_at, new.start_by, after, job),
-    )
-    tally.moves(queue, state, after, 1)
-    _note_times(tally, new, after)
-    return Inserted(job, "replaced")
-
-
-def _note_times(tally: Tally, new: NewJob, state: State) -> None:
-    """When the janitor has something to do with it."""
-    if state == "scheduled":
-        tally.comes(new.run_at)
-    tally.comes(new.deadline_at)
-    tally.comes(new.start_by)
+    return meet(db, tally, new, new.unique, now)

@@ -56,6 +56,7 @@ create unique index otpy_job_until_started on otpy_job (unique_key)
 create unique index otpy_job_until_finished on otpy_job (unique_key)
     where unique_until = 'finished' and state in ('scheduled', 'ready', 'running');
 create unique index otpy_job_forever on otpy_job (unique_key) where unique_until = 'forever';
+create index otpy_job_period on otpy_job (unique_key, created_at) where unique_until = 'period';
 
 create index otpy_job_schedule on otpy_job (schedule) where schedule is not null and state in ('scheduled', 'ready', 'running');
 
