@@ -60,7 +60,9 @@ class Engine(Supervisor):
         """In start order; the leader is stopped first, and ends its duties before it resigns."""
         setup, herald = self.setup, Herald(self.system, self.setup.name)
         return [
-            child(Writer, self._open, herald).opts(id="writer", name=setup.actor(Writer, "writer")),
+            child(Writer, self._open, herald, setup.again_seconds).opts(
+                id="writer", name=setup.actor(Writer, "writer")
+            ),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
             child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
             child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),

@@ -16,6 +16,7 @@ from otpy.jobs.awake import Awake
 from otpy.jobs.duties import Steward
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.lead import Fence
+from otpy.jobs.setup import RENEW
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Leader"]
 
-RENEW = 1 / 3
-"""The part of a lease after which it is extended."""
 AGAIN = 0.1
-"""The part of a lease after which that is tried again when the store has failed."""
+"""The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
 PATIENCE = 5.0
 """Seconds that one request to the store may take at most."""
 PAUSES = Backoff(first=1.0, most=60.0, jitter=0.5)
@@ -116,12 +115,11 @@ class Leader(GenServer):
 
     def _doubt(self, error: Exception) -> float:
         """The store does not answer: what was granted is trusted until it is over, and no longer."""
-        again = self.setup.lease * AGAIN
         if self.fence is None:
-            return again
+            return self.setup.lease * AGAIN
         self._trouble = f": {error}"
         left = self.trusted_until - self._clock()
-        return min(again, left) if left > 0 else self._end(f"the store does not answer: {error}")
+        return min(self.setup.again_seconds, left) if left > 0 else self._end(f"the store does not answer: {error}")
 
     def _end(self, why: str) -> float:
         """Have the duties end; the rest follows when they have."""

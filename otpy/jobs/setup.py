@@ -33,6 +33,16 @@ MARGIN = 0.1
 DELAY = 0.01
 """Seconds that a renewal may wait for others that share its commit."""
 
+RENEW = 1 / 3
+"""The part of a lease after which a lead is extended."""
+
+AGAIN = 1 / 50
+"""The part of a lease after which a store that has failed is asked again, at the latest.
+
+A lead that is about to be extended when the store fails has more than half of its lease left. What of that is not spent
+on pauses, the writer's and the leader's, is the outage that changes nothing.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Queue:
@@ -167,6 +177,11 @@ class Setup:
         return min(1.0, self.lease / 15)
 
     @property
+    def again_seconds(self) -> float:
+        """Between two attempts at a store that has failed, at most."""
+        return self.lease * AGAIN
+
+    @property
     def busy_seconds(self) -> float:
         """How long the store waits."""
         return min(5.0, self.lease / 3) if self.busy is None else self.busy
@@ -237,4 +252,13 @@ class Setup:
             yield (
                 f"lease={self.lease:g}: three beats of {self.beat_seconds:g} s, and a store that is busy for "
                 f"{self.busy_seconds:g} s, need {need:g}: a job would be taken for dead while its program lives"
+            )
+        yield from self._lead_problems() if sound else ()
+
+    def _lead_problems(self) -> Iterator[str]:
+        left = self.lease * (1 - MARGIN - RENEW) - 2 * self.again_seconds
+        if self.busy_seconds > left:
+            yield (
+                f"busy={self.busy_seconds:g}: a lead of {self.lease:g} s that is to be extended has {left:.3g} s left "
+                "to wait for the store: a slow one would hand it over"
             )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer"]
 
-PAUSES = Backoff(first=0.1, factor=2.0, most=5.0)
-"""Between a failure of the store and the next attempt to write."""
+FIRST, MOST = 0.1, 5.0
+"""Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
 
 LATER = NoReply()
 """The reply comes with the commit."""
@@ -52,9 +52,18 @@ class Writer(GenServer):
     place: ClassVar[str] = "thread"
     trap_exit = True
 
-    def init(self, opened: Callable[[], Store], herald: Callable[[News], object] = bool) -> Fail | None:
-        """Open the store, in its own thread; `herald` is told, here, what each commit has made possible."""
+    def init(
+        self, opened: Callable[[], Store], herald: Callable[[News], object] = bool, most: float = MOST
+    ) -> Fail | None:
+        """Open the store, in its own thread.
+
+        Args:
+            opened: makes it.
+            herald: told, here, what each commit has made possible.
+            most: seconds that a pause after a failure lasts at most; what has a lease to extend must not miss it.
+        """
         self._herald = herald
+        self._pauses = Backoff(first=min(FIRST, most), most=most)
         try:
             store = opened()
         except StoreError as error:  # no fault of this actor: a sentence, and no crash report
@@ -191,7 +200,7 @@ class Writer(GenServer):
         return standing, standing.grant(transaction, began)
 
     def _fail(self, error: StoreError) -> None:
-        pause = delay(PAUSES, self._failures, self.system.random.random())
+        pause = delay(self._pauses, self._failures, self.system.random.random())
         self._failure, self._failures = error, self._failures + 1
         self._closed_until = self.system.clock.now() + pause
 

@@ -76,7 +76,7 @@ def test_a_job_that_is_due_in_ten_leases_is_held_by_nobody_until_then(make: Call
 @pytest.mark.report("J14", "celery/celery#8030", "celery/celery#10205")
 @pytest.mark.parametrize(("seconds", "leader"), [(2.0, "a"), (LEASE * 2, "b")])
 def test_when_the_store_is_there_again_so_is_the_work(make: Callable[..., Pair], seconds: float, leader: str) -> None:
-    """There the worker looked well after that, and took nothing. The pauses of a writer last 5 s at most."""
+    """There the worker looked well after that, and took nothing. The pauses of a writer fit its lease."""
     gate, runs = Gate(), Counter[int]()
 
     def work(number: int) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import otpy
 from otpy import jobs
+from otpy.events import LeaderLost
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.cron import cron
@@ -196,6 +197,22 @@ def test_what_a_dead_program_has_left_is_done_by_the_other(held: tuple[Pair, Gat
     found = pair.client(1).get(1)
     assert found is not None
     assert [(one.failure, found.crashes) for one in found.attempts] == [("lost", 1)]
+
+
+@pytest.mark.report("J14", "celery/celery#8030")
+@pytest.mark.parametrize("phase", [0.0, 0.8, 1.6, 2.4, 3.2, 3.33])
+def test_an_outage_of_half_a_lease_costs_neither_the_lead_nor_a_job(
+    held: tuple[Pair, Gate, list[int]], phase: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer's pauses grew to 5 s, and outlasted what was left of the leader's trust."""
+    pair, _, tokens = held
+    monkeypatch.setattr(pair.systems[0].random, "random", lambda: 0.0)  # each pause as long as it can be
+    pair.clock.advance(LEASE + phase)  # wherever it is between two extensions
+    pair.fail("a")
+    pair.clock.advance(LEASE / 2)
+    pair.fail("a", still=False)
+    pair.clock.advance(LEASE * 2)
+    assert (pair.leads(), pair.told(0, LeaderLost), tokens) == (["a"], [], [1])
 
 
 def test_nothing_is_taken_back_for_a_lease_after_all_have_slept(held: tuple[Pair, Gate, list[int]]) -> None:

@@ -222,6 +222,17 @@ def test_a_full_disk_is_told_at_once_until_it_is_not(timed: otpy.System, clock: 
     assert writer.call(Writer.run, Slow.step) == 1
 
 
+def test_the_pauses_of_a_full_disk_grow_no_longer_than_told(timed: otpy.System, clock: Any, slow: Slow) -> None:
+    slow.gate.open()
+    writer = timed.start(Writer, lambda: slow, bool, 0.05)
+    slow.failures = [StoreFullError("f", f"full for the {number}th time") for number in range(9)]
+    while slow.failures:
+        with pytest.raises(StoreFullError):
+            writer.call(Writer.run, Slow.step)
+        clock.advance(0.05)
+    assert writer.call(Writer.run, Slow.step) == 1
+
+
 class Ending(Writer):
     @otpy.cast
     def end(self) -> otpy.Stop:

@@ -57,6 +57,8 @@ def an_engine(kinds: Any = (SEND,), **options: Any) -> object:
         (lambda: an_engine(crews=[jobs.Crew(name="", size=3)]), "Crew(name=''): a text"),
         (lambda: an_engine(cron=["* * * * *"]), "is not one of the values of jobs.Cron that belong here"),
         (lambda: an_engine(cron=[jobs.cron("* * * * *", SPEC)] * 2 + [jobs.cron("1 * * * *", SPEC)]), "have the id"),
+        (lambda: an_engine(lease=10.0, beat=3.0), "lease=10: three beats of 3 s, and a store that is busy for 3.33"),
+        (lambda: an_engine(lease=10.0, beat=0.1, busy=6.0), "busy=6: a lead of 10 s that is to be extended has 5.27 s"),
         (lambda: an_engine(profile="quick"), "jobs: profile='quick': full or fast"),
     ],
 )
