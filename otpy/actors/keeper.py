@@ -130,9 +130,12 @@ class Keeper(Gentle):
         return cls.init is Keeper.init and not cls._own_init
 
     @classmethod
-    def is_sealed(cls) -> bool:
-        """Whether a survey passes over what is below it: a part of otpy's that was checked as a whole."""
-        return False
+    def sealed_stop(cls) -> float | None:
+        """Of a part of otpy's own, checked as a whole, so that a survey passes over what is below: how long that stops.
+
+        Seconds at most; None for a supervisor that is surveyed.
+        """
+        return None
 
     def otpy_children(self) -> ChildTable:
         """The table, for the inspector."""

@@ -104,6 +104,7 @@ class _Look:
             flags=None if known is None else known.flags,
             children=() if known is None else tuple(known.children),
             unknown=None if known is None else known.unknown,
+            unseen_stop=0.0 if known is None else known.stop,
         )
 
     def _look_below(self, path: str, entry: Entry, known: _Below) -> None:
@@ -135,8 +136,9 @@ class _Look:
     def _plan(self, path: str, entry: Entry, known: _Below) -> Keeper | None:
         """An object that never runs, to be asked what it declares."""
         cls: Any = entry.cls
-        if cls.is_sealed():
-            known.unknown = SEALED
+        sealed_stop = cls.sealed_stop()
+        if sealed_stop is not None:
+            known.unknown, known.stop = SEALED, sealed_stop
             return None
         if not (cls.declares_by_itself() or self._with_init):
             known.unknown = f"{cls.__name__} has an init of its own, and --init was not given"
@@ -197,6 +199,7 @@ class _Below:
         self.flags: Flags | None = None
         self.children: list[Part] = []
         self.unknown: str | None = None
+        self.stop = 0.0
 
 
 def _flags(plan: Keeper) -> Flags:

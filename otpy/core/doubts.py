@@ -38,7 +38,7 @@ def stop_time(part: Part) -> float:
     """Seconds that stopping a part may take at most: of ordered children the sum, of dynamic ones the longest."""
     if not part.is_supervisor:
         return part.shutdown
-    times = [stop_time(child) for child in part.children]
+    times = [part.unseen_stop, *(stop_time(child) for child in part.children)]
     is_dynamic = part.flags is not None and part.flags.is_dynamic
     return min(part.shutdown, max(times, default=0.0) if is_dynamic else sum(times))
 
@@ -47,9 +47,9 @@ def _about_stop(root: Part, deadline: float) -> Iterator[tuple[str, str]]:
     total = stop_time(root)
     if total <= deadline:
         return
-    workers = [part for part in all_parts(root) if not part.is_supervisor and part.shutdown > 0]
-    slowest = sorted(workers, key=lambda part: -part.shutdown)[:SLOWEST]
-    most = ", ".join(f"{part.path} ({_seconds(part.shutdown)})" for part in slowest)
+    alone = [(_alone(part), part.path) for part in all_parts(root)]
+    slowest = sorted((one for one in alone if one[0] > 0), key=lambda one: -one[0])[:SLOWEST]
+    most = ", ".join(f"{path} ({_seconds(seconds)})" for seconds, path in slowest)
     yield (
         root.path,
         (
@@ -57,6 +57,11 @@ def _about_stop(root: Part, deadline: float) -> Iterator[tuple[str, str]]:
             f"most of it is for {most}: lower their shutdown, or give the program more"
         ),
     )
+
+
+def _alone(part: Part) -> float:
+    """What a part itself adds to the stop, without the children that are shown."""
+    return min(part.shutdown, part.unseen_stop) if part.is_supervisor else part.shutdown
 
 
 def _unseen(root: Part) -> Iterator[Part]:

@@ -61,6 +61,8 @@ class Part:
     """In start order; of a dynamic supervisor what it starts each time, if that is declared."""
     unknown: str | None = None
     """Why its children cannot be known without starting it."""
+    unseen_stop: float = 0.0
+    """Seconds that children may need to stop which are not shown, where that is known all the same."""
 
 
 @dataclass(frozen=True, slots=True)

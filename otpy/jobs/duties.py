@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Duties", "Steward"]
 
 
+DRAIN = 15.0
+"""Seconds that the duties have to end at most, agents with all they do and what is written of it; then they are killed,
+and what was at hand waits for its lease."""
+
+
 class Duties(Supervisor):
     """Rest for one: agents belong to the scheduler that knows their jobs, and go with it."""
 
@@ -84,7 +89,7 @@ class Steward(GenServer):
     @cast
     def begin(self, fence: Fence, calm: float) -> None:
         """Begin them; the leader hears when that fails, now or later."""
-        spec = child(Duties, self.setup, fence, calm).opts(restart="temporary")
+        spec = child(Duties, self.setup, fence, calm).opts(restart="temporary", shutdown=DRAIN)
         try:
             self.duties = self.home.call(DynamicSupervisor.start_child, spec)
         except StartError as error:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
+from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
@@ -19,7 +20,7 @@ from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
 from otpy.jobs.herald import Herald
 from otpy.jobs.kind import Kind
-from otpy.jobs.leader import Leader
+from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.sqlite.store import SqliteStore
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "engine"]
 
 T = TypeVar("T")
+
+BRIEF = 1.0
+"""Seconds to stop for who has nothing to wind up."""
 
 EPOCH = 1_750_000_000_000
 """Milliseconds of the wall clock at which virtual time begins."""
@@ -52,21 +56,24 @@ class Engine(Supervisor):
         self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
 
     @classmethod
-    def is_sealed(cls) -> bool:
+    def sealed_stop(cls) -> float:
         """Nothing in it is the user's to mend, and its options were checked when it was declared."""
-        return True
+        return BRIEF + LEAVE + BRIEF + WORKER_SHUTDOWN
 
     def children(self) -> list[ChildSpec]:
-        """In start order; the leader is stopped first, and ends its duties before it resigns."""
+        """In start order; the leader ends its duties before it resigns. What their stops take adds up to `sealed_stop`.
+
+        The duties have their time within the leader's, whoever ends them.
+        """
         setup, herald = self.setup, Herald(self.system, self.setup.name)
         return [
             child(Writer, self._open, herald, setup.again_seconds).opts(
                 id="writer", name=setup.actor(Writer, "writer")
             ),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
-            child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward")),
-            child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=20.0),
-            child(Endings, setup).opts(id="endings", name=setup.actor(Endings, "endings")),
+            child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward"), shutdown=BRIEF),
+            child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=LEAVE),
+            child(Endings, setup).opts(id="endings", name=setup.actor(Endings, "endings"), shutdown=BRIEF),
         ]
 
     def _open(self) -> SqliteStore:

@@ -13,7 +13,7 @@ from otpy.core.backoff import Backoff, delay
 from otpy.errors import CallTimeoutError, OtpyError
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
-from otpy.jobs.duties import Steward
+from otpy.jobs.duties import DRAIN, Steward
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.setup import RENEW
@@ -32,6 +32,10 @@ AGAIN = 0.1
 """The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
 PATIENCE = 5.0
 """Seconds that one request to the store may take at most."""
+RESIGN = 2.0
+"""Seconds that the store may take at most to hear that a lead is over."""
+LEAVE = DRAIN + RESIGN + 1.0
+"""Seconds that it takes at most to have the duties end, and to resign."""
 PAUSES = Backoff(first=1.0, most=60.0, jitter=0.5)
 """Before a program whose duties have failed tries again; another one may be able to do them."""
 
@@ -147,7 +151,7 @@ class Leader(GenServer):
         if fence is None:
             return
         with suppress(StoreError, CallTimeoutError):  # then it ends by itself
-            limit = min(PATIENCE, self.setup.lease * RENEW)
+            limit = min(RESIGN, self.setup.lease * RENEW)
             self.writer.within(limit).call(Writer.run, lambda tx: tx.resign(fence, self.owner))
         if lost:
             self.system.events.emit(LeaderLost(path=self.ref.path, epoch=fence.epoch, why=why))

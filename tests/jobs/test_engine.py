@@ -9,23 +9,25 @@ import pytest
 
 import otpy
 from otpy.actors.survey import survey
-from otpy.core.doubts import doubts
+from otpy.core.doubts import doubts, stop_time
 from otpy.core.part import SEALED
 from otpy.errors import StartError
 from otpy.events import ActorCrashed
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.decisions import Cancel, Dead, Snooze
-from otpy.jobs.engine import engine
+from otpy.jobs.engine import Engine, engine
 from otpy.jobs.errors import KeyTakenError
 from otpy.jobs.kind import job
 from otpy.jobs.retry import Retry
+from otpy.jobs.setup import Crew, Queue
 from otpy.testing import Gate, Recorder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from otpy.jobs.model.job import Job
+    from otpy.testing import VirtualClock
 
 AT_ONCE = Retry(errors=3, backoff=otpy.Backoff(first=0.0, most=0.0))
 
@@ -126,8 +128,6 @@ def test_a_limit_of_a_queue_holds(system: otpy.System, tmp_path: Path) -> None:
     def hold() -> None:
         gate.wait()
 
-    from otpy.jobs.setup import Crew, Queue  # noqa: PLC0415
-
     kind = job(queue="few")(hold)
     crews = [Crew(name="many", size=8, spare=0), Crew(name="loop", place="loop")]
     client = started(system, tmp_path, kind, queues=[Queue("few", limit=2)], crews=crews)
@@ -151,6 +151,47 @@ def test_a_check_of_the_tree_has_nothing_to_say_against_an_engine(tmp_path: Path
     assert [(part.path, part.children, part.unknown) for part in found.root.children] == [("shop/jobs", (), SEALED)]
     assert list(doubts(found.root, 30.0)) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_stop_of_an_engine_is_counted_in_that_of_its_program(tmp_path: Path) -> None:
+    """Its parts had 35 s together, in a program that had 30 for all of it, and a check of the tree saw none."""
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [engine(tmp_path / "jobs.db", [job(double)]), otpy.child(nothing).opts(shutdown=6.0)]
+
+    root = survey("shop", otpy.child(Shop)).root
+    assert root is not None
+    assert stop_time(root) == 31.0
+    (said,) = doubts(root, 30.0)
+    assert str(said).startswith("shop: to stop may take 31 s, and after 30 s (--shutdown) what is left is killed; ")
+    assert "most of it is for shop/jobs (25 s), shop/nothing (6 s): " in str(said)
+
+
+def nothing() -> None:
+    """Is never run."""
+
+
+def test_what_does_not_end_keeps_an_engine_no_longer_than_it_says(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path, quiet: None
+) -> None:
+    """Four crews whose threads do not listen have 5 s each, one after the other: the duties have 15 for all."""
+    with Gate() as gate:
+
+        def hold() -> None:
+            gate.wait()
+
+        kinds = [job(name=f"hold-{number}", timeout=None)(hold) for number in range(4)]
+        crews = [Crew(name=f"crew-{number}", size=1, kinds=(f"hold-{number}",)) for number in range(4)]
+        made = timed.start(engine(tmp_path / "jobs.db", kinds, crews=crews, lease=60.0))
+        of(timed).enqueue_all([kind.new() for kind in kinds])
+        gate.reached(4)
+        entries = made.actor.otpy_children().by_id.values()
+        assert sum(one.shutdown for one in entries if one.spec.id != "duties") == Engine.sealed_stop()
+        made.stop(block=False)
+        clock.advance(Engine.sealed_stop())
+        assert not made.is_alive()
+        gate.open()
 
 
 @pytest.mark.parametrize("name", ["no folder/jobs.db", "other.db"])
