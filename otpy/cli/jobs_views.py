@@ -50,7 +50,7 @@ def overview_view(seen: Mapping[str, Any], width: int) -> RenderableType:
         parts.append(Text("another program has the lead, or nobody yet: none of these jobs is done in this one"))
     if _listed(seen.get("crews")) and seen.get("is_leading"):
         parts += [Text(""), crews_view(seen.get("crews"), width)]
-    return Group(*parts)
+    return Group(*_store(seen.get("store")), *parts)
 
 
 def crews_view(seen: object, width: int) -> RenderableType:
@@ -202,6 +202,18 @@ def _attempt(one: Mapping[str, Any]) -> Text:
     at = _seconds(one.get("at"))
     head = f"  {_text(one.get('number'), 20)}  {_text(one.get('failure'), 20)}  {'' if at is None else _ago(at)}  "
     return Text(head + _text(one.get("text"), 2_000))
+
+
+def _store(seen: object) -> Iterator[Text]:
+    """What is to be said of the store, if anything is."""
+    store = seen if isinstance(seen, dict) else {}
+    stale = store.get("stale")
+    if store.get("problem"):
+        since = _seconds(store.get("since")) or 0.0
+        path, problem = _text(store.get("path"), 200), _text(store.get("problem"), 300)
+        yield Text(f"nothing is kept, for {duration(max(0.0, since))} now: {path}: {problem}", style="red")
+    if isinstance(stale, int) and stale > 0:
+        yield Text(f"{counted(stale, 'late word')} of attempts that were over refused since the start", style="dim")
 
 
 def _replayed(one: Mapping[str, Any], *, is_dry: bool) -> str:

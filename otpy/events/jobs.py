@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from otpy.events.event import Event
 
-__all__ = ["CrewChanged", "JobFailed"]
+__all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreFailed", "StoreRecovered"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +81,71 @@ class JobFailed(Event):
         else:
             became = f"is {self.state} after attempt {self.attempt} failed"
         return f"{self.path}: job {self.job}, {self.kind}, {became}: {why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFailed(Event):
+    """An engine's store keeps nothing from now on: its disk is full or fails, or another program has it to itself.
+
+    Told once, however often it is tried again; `path` is that of the writer.
+    """
+
+    store: str
+    """The file."""
+    error: str
+    """The error's class: who enqueues gets one of it."""
+    problem: str
+    """What it says."""
+
+    @property
+    def level(self) -> int:
+        """An error, unless others are at fault and it is soon over."""
+        return logging.WARNING if self.error == "StoreBusyError" else logging.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.store} keeps nothing any more: {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRecovered(Event):
+    """The store keeps what it is given again, and has for five seconds."""
+
+    store: str
+    """The file."""
+    seconds: float
+    """How long it has not: from the first failure to the last."""
+    refused: int
+    """Requests of which nothing was kept."""
+
+    @property
+    def level(self) -> int:
+        """A warning, for who has read of the failure is to read this, too."""
+        return logging.WARNING
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: {self.store} keeps what it is given again, after {self.seconds:.3g} s "
+            f"in which {self.refused} requests failed"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleWrite(Event):
+    """Something about an attempt was not written, for its job had been taken back; it is somebody else's, or ended."""
+
+    job: int
+    """Its number."""
+    token: int
+    """That of the attempt."""
+    what: str
+    """`end`, how it went; `note`, how far it was; `once`, what it was to do once."""
+
+    @property
+    def level(self) -> int:
+        """As it should be: this is what tokens are for."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: job {self.job}: the {self.what} of an attempt that was over, token {self.token}, is dropped"
+        )

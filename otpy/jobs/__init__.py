@@ -34,7 +34,7 @@ from otpy.jobs.kind import Kind, job
 from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Job
-from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, Want
+from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
@@ -77,6 +77,7 @@ __all__ = [
     "StoreBusyError",
     "StoreError",
     "StoreFullError",
+    "StoreLook",
     "StoreVersionError",
     "TransactionError",
     "Tx",

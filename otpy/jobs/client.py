@@ -249,7 +249,7 @@ class Client(Looking):
 
     def paused(self) -> dict[str, int]:
         """The queues that are paused, and since when, in milliseconds."""
-        return self._run(lambda tx: tx.paused())
+        return self._look(lambda tx: tx.paused())
 
 
 def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEOUT) -> Client:

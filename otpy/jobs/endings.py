@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
-from otpy.jobs.errors import NoSuchJobError
+from otpy.jobs.errors import NoSuchJobError, StoreError
 from otpy.jobs.model.job import LIVING
 from otpy.jobs.writer import Writer
 from otpy.runtime.request import call, cast
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
+    from otpy.jobs.store.sqlite.readers import SqliteReaders
     from otpy.runtime.caller import Caller
     from otpy.runtime.timers import Timer
 
@@ -22,7 +23,7 @@ __all__ = ["Endings"]
 
 
 class Look:
-    """How some jobs are, in the writer's thread."""
+    """How some jobs are, beside the writer, or in its thread where the store has no room for two."""
 
     def __init__(self, ids: set[int]) -> None:
         """Of these."""
@@ -37,8 +38,9 @@ class Look:
 class Endings(GenServer):
     """Looks at the jobs that somebody waits for: when the scheduler says that some have ended, and twice in `poll`."""
 
-    def init(self, setup: Setup) -> None:
+    def init(self, setup: Setup, readers: SqliteReaders) -> None:
         """Nobody waits."""
+        self.readers = readers
         self.pause = setup.poll / 2
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.waiting: dict[int, list[Caller]] = {}
@@ -53,19 +55,24 @@ class Endings(GenServer):
             self.caller.refuse(NoSuchJobError(id))
         else:
             self.waiting.setdefault(id, []).append(self.caller)
-            self._look()
+            self._look({id})
         return NoReply()  # type: ignore[return-value]  # the reply comes later
 
     def handle_info(self, message: object) -> None:
         """Some may have ended."""
-        if message == "look" or (isinstance(message, frozenset) and not self.waiting.keys().isdisjoint(message)):
-            self._look()
+        if message == "look":
+            self._timer = None
+            self._drop()
+            self._look(set(self.waiting))
+        elif isinstance(message, frozenset):
+            self._look({one for one in message if one in self.waiting})
 
     @cast
     def seen(self, look: Look, is_kept: bool) -> None:  # noqa: FBT001 - a cast, and the checker knows its arguments
         """Tell who has waited for those that have ended, and look again for the others.
 
-        A look shares its transaction with the ends that it sees: when that was not kept, they have not come.
+        A look in the writer's thread shares its transaction with the ends that it sees: when that was not kept, they
+        have not come.
         """
         self._is_looking = False
         for one, job in look.jobs.items() if is_kept else ():
@@ -76,17 +83,26 @@ class Endings(GenServer):
                     caller.refuse(NoSuchJobError(one))
                 else:
                     caller.reply(job)
-        self._drop()
-        if self.waiting:
-            if self._timer is not None:
-                self.cancel_timer(self._timer)
+        if self.waiting and self._timer is None:
             self._timer = self.send_after(self.pause, "look")
 
-    def _look(self) -> None:
-        if not self._is_looking and self.waiting:
+    def _look(self, ids: set[int]) -> None:
+        """See how these are; what is asked of the writer is asked for all at once."""
+        if ids and self.readers.is_open:
+            look = Look(ids)
+            self.seen(look, self._is_seen(look))
+        elif ids and not self._is_looking:
             self._is_looking = True
             look, own = Look(set(self.waiting)), self.ref
             self.writer.cast(Writer.submit, look, lambda error: own.cast(Endings.seen, look, error is None))
+
+    def _is_seen(self, look: Look) -> bool:
+        try:
+            with self.readers.look() as tx:
+                look(tx)
+        except StoreError:
+            return False
+        return True
 
     def _drop(self) -> None:
         """Forget who waits no longer."""

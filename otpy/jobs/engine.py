@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,12 +19,14 @@ from otpy.jobs.cron import Cron
 from otpy.jobs.declared import is_text, whole_path
 from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
+from otpy.jobs.health import Health
 from otpy.jobs.herald import Herald
 from otpy.jobs.kind import Kind
 from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
-from otpy.jobs.store.sqlite.store import SqliteStore
+from otpy.jobs.store.sqlite.readers import SqliteReaders
+from otpy.jobs.store.sqlite.store import MEMORY, SqliteStore
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -54,6 +57,8 @@ class Engine(Supervisor):
         clock = self.system.clock
         is_virtual = self.system.is_virtual
         self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
+        self.health = Health()
+        self.readers = self.use(closing(SqliteReaders(setup.path, self.setup.now, setup.busy_seconds)))
 
     @classmethod
     def sealed_stop(cls) -> float:
@@ -67,23 +72,27 @@ class Engine(Supervisor):
         """
         setup, herald = self.setup, Herald(self.system, self.setup.name)
         return [
-            child(Writer, self._open, herald, setup.again_seconds).opts(
+            child(Writer, self._open, herald, setup.again_seconds, self.health).opts(
                 id="writer", name=setup.actor(Writer, "writer")
             ),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
             child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward"), shutdown=BRIEF),
             child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=LEAVE),
-            child(Endings, setup).opts(id="endings", name=setup.actor(Endings, "endings"), shutdown=BRIEF),
+            child(Endings, setup, self.readers).opts(
+                id="endings", name=setup.actor(Endings, "endings"), shutdown=BRIEF
+            ),
         ]
 
     def _open(self) -> SqliteStore:
-        return SqliteStore(
+        store = SqliteStore(
             self.setup.path,
             profile=self.setup.profile,
             patience=self.setup.busy_seconds,
             now=self.setup.now,
             redact=self.setup.redact,
         )
+        self.readers.is_open = self.setup.path != MEMORY
+        return store
 
 
 def engine(

@@ -10,7 +10,8 @@ from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
 from otpy.jobs.insertion import Enqueued
 from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.store.sqlite.enqueue import insert
-from otpy.jobs.store.sqlite.store import store_error, wall_clock
+from otpy.jobs.store.sqlite.errors import store_error
+from otpy.jobs.store.sqlite.store import wall_clock
 from otpy.jobs.store.sqlite.tally import Tally
 from otpy.jobs.store.sqlite.versions import KNOWN, version_of
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.jobs.model.job import Job
-    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, Want
+    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
@@ -83,7 +83,7 @@ class Looking:
 
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts; None when there is none, or it is forgotten."""
-        return self._run(lambda tx: tx.get(id))
+        return self._look(lambda tx: tx.get(id))
 
     def find(
         self,
@@ -109,15 +109,15 @@ class Looking:
         if state is not None and state not in get_args(State):
             raise SpecError("find", f"state={safe_repr(state)}: {did_you_mean(str(state), get_args(State))}")
         look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
-        return self._run(lambda tx: tx.find(look))
+        return self._look(lambda tx: tx.find(look))
 
     def queues(self) -> list[QueueLook]:
         """How each queue is, by name: jobs in each state, and since when the oldest waits."""
-        return self._run(lambda tx: tx.queues())
+        return self._look(lambda tx: tx.queues())
 
     def wants(self, limit: int = 1_000) -> list[Want]:
         """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
-        return self._run(lambda tx: tx.wants(limit))
+        return self._look(lambda tx: tx.wants(limit))
 
     def unroutable(self, limit: int = 1_000) -> list[Want]:
         """Those of `wants` that no crew of this program can take, for want of a label or of the code."""
@@ -127,10 +127,24 @@ class Looking:
         """How many agents there are, crew by crew; none while another program leads."""
         return self._staff().looks()
 
+    def store(self) -> StoreLook:
+        """How it stands with the store, as this program has found it; asks nobody, so it is told also in an outage."""
+        engine = self._check().actor  # its setup is frozen, its health for any thread
+        found: StoreLook = engine.health.look(engine.setup.path, self._system.clock.now())
+        return found
+
     def schedules(self) -> list[ScheduleLook]:
         """All that are in the store, whichever program has declared them."""
-        kept, now = self._run(lambda tx: (tx.schedules(), tx.now))
+        kept, now = self._look(lambda tx: (tx.schedules(), tx.now))
         return [look_at(one, now) for one in kept]
+
+    def _look(self, step: Callable[[Transaction], T]) -> T:
+        """What changes nothing, beside who writes: on this thread, and as long as it takes."""
+        readers = getattr(getattr(self._check(), "actor", None), "readers", None)
+        if readers is None or not readers.is_open:  # a store in memory, or one that is about to be opened
+            return self._run(step)
+        with readers.look() as tx:
+            return step(tx)
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Attempt, Job
-    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook
+    from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook
     from otpy.jobs.model.new import Replayed
 
     Show = Callable[[str, object], object]
     Redact = Callable[[str], str]
 
-__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line", "schedule_line"]
+__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line", "schedule_line", "store_line"]
 
 VALUE_LIMIT = 200
 """Characters of one argument, of a result, of how far a job is."""
@@ -120,6 +120,12 @@ def schedule_line(look: ScheduleLook, now: int) -> dict[str, object]:
         "paused": look.is_paused,
         "problem": look.problem,
     }
+
+
+def store_line(look: StoreLook) -> dict[str, object]:
+    """The store."""
+    problem = None if look.problem is None else visible(look.problem, ERROR_LIMIT)
+    return {"path": visible(look.path, ERROR_LIMIT), "problem": problem, "since": look.since, "stale": look.stale}
 
 
 def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from otpy.control.errors import BadRequestError
 from otpy.control.verbs import integer_of, register
-from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
 from otpy.jobs.client import Client
@@ -19,8 +18,7 @@ from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_name
 from otpy.jobs.model.job import State
-from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line
-from otpy.jobs.writer import Writer
+from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line, store_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,9 +70,10 @@ class Desk:
 
     def now(self) -> int:
         """The store's time."""
-        writer = self.system.ref(Name(f"{self.name}/writer", Writer)).within(SECONDS)
-        found: int = writer.call(Writer.run, lambda tx: tx.now)
-        return found
+        setup = self._setup()
+        if setup is None:
+            raise BadRequestError(f"the engine {visible(self.name)} has not begun yet")
+        return setup.now()
 
     @property
     def is_leading(self) -> bool:
@@ -99,7 +98,7 @@ class Desk:
 
 @register("jobs", right="read")
 def overview(system: Inspected, params: Params) -> object:
-    """How each queue is, and whether this program leads."""
+    """How each queue is, whether this program leads, and how it stands with its store."""
     desk = Desk.of(system, params)
     now, client = desk.now(), desk.client
     paused = client.paused()
@@ -113,6 +112,7 @@ def overview(system: Inspected, params: Params) -> object:
         "is_leading": desk.is_leading,
         "queues": [looks[name] for name in sorted(looks)],
         "crews": [crew_line(crew) for crew in client.crews()],
+        "store": store_line(client.store()),
     }
 
 

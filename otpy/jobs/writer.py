@@ -10,7 +10,9 @@ from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
 from otpy.core.reason import Shutdown
+from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import StoreError
+from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
 from otpy.runtime.request import call, cast
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otpy.core.reason import Reason
+    from otpy.events.event import Event
     from otpy.jobs.loan import Loan
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.model.news import News
@@ -53,7 +56,11 @@ class Writer(GenServer):
     trap_exit = True
 
     def init(
-        self, opened: Callable[[], Store], herald: Callable[[News], object] = bool, most: float = MOST
+        self,
+        opened: Callable[[], Store],
+        herald: Callable[[News], object] = bool,
+        most: float = MOST,
+        health: Health | None = None,
     ) -> Fail | None:
         """Open the store, in its own thread.
 
@@ -61,8 +68,10 @@ class Writer(GenServer):
             opened: makes it.
             herald: told, here, what each commit has made possible.
             most: seconds that a pause after a failure lasts at most; what has a lease to extend must not miss it.
+            health: where outages, and writes that were refused, are seen by others.
         """
         self._herald = herald
+        self.health = Health() if health is None else health
         self._pauses = Backoff(first=min(FIRST, most), most=most)
         try:
             store = opened()
@@ -77,6 +86,14 @@ class Writer(GenServer):
         self._looks: list[int] = []
         self._standing: Standing | None = None
         return None
+
+    @property
+    def otpy_kind(self) -> str:
+        """What it is, in the tree, which so shows when it keeps nothing."""
+        outage = self.health.outage if hasattr(self, "health") else None
+        return (
+            "Writer" if outage is None or not outage.is_failing else f"Writer without its store: {outage.error.problem}"
+        )
 
     @call
     def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
@@ -160,7 +177,7 @@ class Writer(GenServer):
 
     def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
         if self._failure is not None and self.system.clock.now() < self._closed_until:
-            waiter.refuse(_same(self._failure))
+            self._refuse(waiter, self._failure)
             return
         if not self._waiting:
             self.ref.cast(Writer.commit)
@@ -175,7 +192,7 @@ class Writer(GenServer):
         except StoreError as error:
             self._fail(error)
             for caller, _ in waiting:
-                caller.refuse(_same(error))
+                self._refuse(caller, error)
         except Exception as error:  # noqa: BLE001 - one of them is wrong, and it alone shall know
             if len(waiting) == 1:
                 waiting[0][0].refuse(error)
@@ -184,6 +201,7 @@ class Writer(GenServer):
                     self._commit([one])
         else:
             self._failure, self._failures = None, 0
+            self._well(news)
             if standing is not None:
                 self._standing = None
                 standing.kept()
@@ -199,7 +217,28 @@ class Writer(GenServer):
             return None, news
         return standing, standing.grant(transaction, began)
 
+    def _refuse(self, waiter: Caller | _Told, error: StoreError) -> None:
+        if self.health.outage is not None:
+            self.health.outage.refused += 1
+        waiter.refuse(_same(error))
+
+    def _well(self, news: News) -> None:
+        """A commit is kept: what of it is told."""
+        outage = self.health.works(self.system.clock.now())
+        if outage is not None:
+            lasted, path = outage.failed_at - outage.since, outage.error.path
+            self._tell(StoreRecovered(path=self.ref.path, store=path, seconds=lasted, refused=outage.refused))
+        self.health.stale += len(news.stale)
+        for one in news.stale:
+            self._tell(StaleWrite(path=self.ref.path, job=one.id, token=one.token, what=one.what))
+
+    def _tell(self, event: Event) -> None:
+        self.system.events.emit(event)
+
     def _fail(self, error: StoreError) -> None:
+        if self.health.failed(error, self.system.clock.now()):
+            kind = type(error).__name__
+            self._tell(StoreFailed(path=self.ref.path, store=error.path, error=kind, problem=error.problem))
         pause = delay(self._pauses, self._failures, self.system.random.random())
         self._failure, self._failures = error, self._failures + 1
         self._closed_until = self.system.clock.now() + pause

@@ -293,10 +293,11 @@ def test_several_engines_are_told_apart(
 def test_a_store_that_does_not_answer_is_told_in_time(client: jobs.Client, otpy: Callable[..., Result]) -> None:
     library_writer = "shop/jobs/writer"
     assert otpy("suspend", library_writer).exit_code == 0
-    stuck = otpy("jobs", "shop")
+    stuck, seen = otpy("jobs", "pause", "shop", "mail"), otpy("jobs", "shop")
     assert otpy("resume", library_writer).exit_code == 0
     assert stuck.exit_code == 70
     assert "writer" in stuck.output
+    assert seen.exit_code == 0, "a look asks nothing of the writer"
 
 
 def drawn(view: RenderableType) -> str:
@@ -309,9 +310,19 @@ def drawn(view: RenderableType) -> str:
 
 @pytest.mark.parametrize("seen", [None, 7, [], [1, None], {}, [{"id": "\x1b[2J", "state": [1], "run_at": "x"}]])
 def test_views_bear_whatever_a_program_says(seen: Any) -> None:
-    whole = seen if isinstance(seen, dict) else {"queues": seen, "crews": seen, "attempts": seen, "arguments": seen}
+    whole = (
+        seen if isinstance(seen, dict) else dict.fromkeys(("queues", "crews", "attempts", "arguments", "store"), seen)
+    )
     text = drawn(jobs_view(seen, 80)) + drawn(replayed_view(seen, is_dry=True))
     assert "\x1b" not in text + drawn(overview_view(whole, 80)) + drawn(job_view(whole))
+
+
+def test_trouble_with_the_store_is_told_above_its_queues() -> None:
+    store = {"path": "/srv/jobs.db", "problem": "the disk is full", "since": 75.0, "stale": 2}
+    shown = drawn(overview_view({"queues": [], "is_leading": True, "store": store}, 80)).splitlines()
+    assert shown[0] == "nothing is kept, for 1m now: /srv/jobs.db: the disk is full"
+    assert shown[1] == "2 late words of attempts that were over refused since the start"
+    assert "kept" not in drawn(overview_view({"queues": [], "store": {**store, "problem": None, "stale": 0}}, 80))
 
 
 def test_a_program_that_does_not_lead_says_so() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.events import StaleWrite
 from otpy.jobs.agents.context import current
 from otpy.jobs.kind import job
 from otpy.jobs.retry import Retry
@@ -130,6 +131,7 @@ def test_results_that_a_slow_store_has_not_kept_yet_are_kept_by_a_clean_stop(mak
     found = [one for each in made if (one := pair.client(1).get(each.id)) is not None]
     assert [(one.state, one.result_value) for one in found] == [("done", "done 0"), ("done", "done 1")]
     assert sorted(runs) == [0, 1]
+    assert (pair.told(0, StaleWrite), pair.told(1, StaleWrite)) == ([], []), "none of it was late"
 
 
 @pytest.mark.report("J40", "taskiq-python/taskiq#380")

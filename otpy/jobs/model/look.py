@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from otpy.jobs.model.job import State
 
-__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "Want"]
+__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "StoreLook", "Want"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,21 @@ class CrewLook:
     """Those that there are. Fewer for a moment after one has gone, and for longer when they do not start."""
     problem: str | None = None
     """Why they do not, as the last of them has said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreLook:
+    """How it stands with an engine's store, as its own program has found it."""
+
+    path: str
+    """The file."""
+    stale: int = 0
+    """Writes about attempts that were refused since the engine began, for their jobs had been taken back: ends, notes
+    and what was to be done `once`. Each is a `StaleWrite` event, too."""
+    problem: str | None = None
+    """Why nothing is kept just now; None when all is well."""
+    since: float | None = None
+    """Seconds for which that has lasted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
+    from typing import Literal
 
-__all__ = ["News"]
+__all__ = ["News", "Stale"]
+
+
+class Stale(NamedTuple):
+    """Something about an attempt that was not written, for its job had been taken back."""
+
+    id: int
+    token: int
+    what: Literal["end", "note", "once"]
+    """How it ended; how far it was; what it was to do once."""
 
 
 class News(NamedTuple):
@@ -17,3 +27,5 @@ class News(NamedTuple):
     """Queues in which a job has become ready."""
     due: int | None
     """The first time that was written down at which something has to be done."""
+    stale: tuple[Stale, ...] = ()
+    """What was refused."""

@@ -30,12 +30,14 @@ class Exchange:
         fence: Fence,
         sent_at: float,
         standing: Standing | None = None,
+        *,
+        is_again: bool = False,
     ) -> None:
         """Not done yet; leases are trusted from `sent_at`, by the monotonic clock, from before it is handed over.
 
         A standing wish ends with it; when that was granted meanwhile it asks for nothing, for its agents may have work.
         """
-        self._standing = standing
+        self._standing, self._is_again = standing, is_again
         self.outcomes, self.notes, self.asks, self.fence, self.sent_at = outcomes, notes, asks, fence, sent_at
         self.jobs: list[Job] | None = []
         """What was claimed; None when another program leads."""
@@ -58,7 +60,7 @@ class Exchange:
             self.asks = []
         for job, (token, progress, checkpoint) in self.notes.items():
             tx.note(job, token, progress, checkpoint)
-        self.accepted = tx.settle(self.outcomes)
+        self.accepted = tx.settle(self.outcomes, is_again=self._is_again)
         paused = tx.paused() if self.asks else {}
         asks = [ask.among(set(ask.queues) - paused.keys()) for ask in self.asks] if paused else self.asks
         self.jobs = tx.claim(asks, self.fence) if asks else []
@@ -134,7 +136,7 @@ class Outbox:
         def end(tx: Transaction) -> list[tuple[Settled, bool]]:
             first = [] if sent is None else sent.outcomes + [give_back(job) for job in sent.jobs or ()]
             first += [] if standing is None else standing.unseen(give_back)
-            last = Exchange(first + outcomes, notes, [], self._fence, 0.0)
+            last = Exchange(first + outcomes, notes, [], self._fence, 0.0, is_again=True)
             last(tx)
             # Of the one that was out nobody else tells: what it has brought is refused here.
             return [*(() if sent is None else sent.written), *last.written]

@@ -79,10 +79,11 @@ class Transaction(Protocol):
     def wants(self, limit: int) -> list[Want]:
         """What at most so many ready jobs want of an agent."""
 
-    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+    def settle(self, outcomes: Sequence[Settled], *, is_again: bool = False) -> list[bool]:
         """Write down how attempts went; False for one whose token is no longer that of the running job.
 
-        One that was cancelled meanwhile ends `cancelled`, whatever the outcome says.
+        One that was cancelled meanwhile ends `cancelled`, whatever the outcome says. `is_again`: some may have been
+        written before, and are no news when they are refused.
         """
 
     def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:

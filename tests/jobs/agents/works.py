@@ -51,16 +51,22 @@ class Ends:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         """From now on."""
         self._log: Arrivals[tuple[int, str]] = Arrivals()
-        settle = SqliteTransaction.settle
+        settle, committed = SqliteTransaction.settle, SqliteTransaction.committed
+        open_: dict[SqliteTransaction, list[tuple[int, str]]] = {}
 
-        def noted(tx: SqliteTransaction, outcomes: Any) -> Any:
-            accepted = settle(tx, outcomes)
-            for one, is_accepted in zip(outcomes, accepted, strict=True):
-                if is_accepted:
-                    self._log.add((one.id, one.state))
+        def noted(tx: SqliteTransaction, outcomes: Any, **how: Any) -> Any:
+            accepted = settle(tx, outcomes, **how)
+            ends = [(one.id, one.state) for one, is_kept in zip(outcomes, accepted, strict=True) if is_kept]
+            open_.setdefault(tx, []).extend(ends)
             return accepted
 
+        def kept(tx: SqliteTransaction) -> None:
+            committed(tx)
+            for one in open_.pop(tx, ()):
+                self._log.add(one)
+
         patch.setattr(SqliteTransaction, "settle", noted)
+        patch.setattr(SqliteTransaction, "committed", kept)
 
     def wait(self, count: int = 1) -> list[tuple[int, str]]:
         """So many attempts have ended."""

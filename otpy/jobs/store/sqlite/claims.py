@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancelled", "claim", "give", "note", "renew", "settle", "wanted"]
+__all__ = ["cancelled", "claim", "give", "is_done", "note", "renew", "settle", "wanted"]
 
 TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
 
@@ -153,6 +153,12 @@ def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int)
 def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
     """Those that run and that somebody has cancelled."""
     return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled").fetchall()
+
+
+def is_done(db: sqlite3.Connection, id: int, token: int) -> bool:
+    """Whether this very attempt has done the job."""
+    row = db.execute("select 1 from otpy_job where id = ? and token = ? and state = 'done'", (id, token)).fetchone()
+    return row is not None
 
 
 def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:

@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from otpy.jobs.errors import ArgumentsError, StoreBrokenError, StoreBusyError, StoreError, StoreFullError
+from otpy.jobs.errors import ArgumentsError, StoreError
 from otpy.jobs.store.sqlite import leading
+from otpy.jobs.store.sqlite.errors import store_error
 from otpy.jobs.store.sqlite.files import FileLock, make_file, refuse_network
 from otpy.jobs.store.sqlite.tally import Known
 from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.lead import Lead
 
-__all__ = ["SqliteStore", "store_error", "wall_clock"]
+__all__ = ["MEMORY", "SqliteStore", "wall_clock"]
 
 MEMORY = ":memory:"
 
@@ -36,17 +37,6 @@ pragma temp_store = memory;
 pragma cache_size = -8000;
 """
 
-ERRORS: dict[str, tuple[type[StoreError], str]] = {
-    "SQLITE_BUSY": (StoreBusyError, "another program has been writing to it for too long"),
-    "SQLITE_LOCKED": (StoreBusyError, "another program has been writing to it for too long"),
-    "SQLITE_FULL": (StoreFullError, "the disk is full"),
-    "SQLITE_CORRUPT": (StoreBrokenError, "the file is damaged: restore a copy of it"),
-    "SQLITE_NOTADB": (StoreBrokenError, "the file is something else"),
-    "SQLITE_IOERR": (StoreError, "the disk does not work"),
-    "SQLITE_READONLY": (StoreError, "it may not be written"),
-    "SQLITE_CANTOPEN": (StoreError, "it cannot be opened"),
-}
-
 KEPT_OPEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_CONSTRAINT")
 """Failures after which the connection is sound. After others, of the disk above all, it is made anew: what SQLite
 remembers of a file whose last sync has failed is not what the file says."""
@@ -58,15 +48,6 @@ _LEFT: list[sqlite3.Connection] = []
 def wall_clock() -> int:
     """Milliseconds of the wall clock."""
     return time.time_ns() // 1_000_000
-
-
-def store_error(path: str, error: sqlite3.Error | OSError) -> StoreError:
-    """What a failure means: a clear word, and what SQLite or the system says."""
-    name = getattr(error, "sqlite_errorname", "")
-    for start, (kind, meaning) in ERRORS.items():
-        if name.startswith(start):
-            return kind(path, f"{meaning} ({error}, {name})")
-    return StoreError(path, f"{error} ({name})" if name else str(error))
 
 
 class SqliteStore:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from otpy.core.text import exception_line
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Want
-from otpy.jobs.model.news import News
+from otpy.jobs.model.news import News, Stale
 from otpy.jobs.redact import redacted
 from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, lent, looks, once, planned, upkeep, wishes
 from otpy.jobs.store.sqlite.tally import Tally
@@ -43,12 +43,13 @@ class SqliteTransaction:
         self._db = db
         self._redact = redact
         self._tally = Tally(known)
+        self._stale: list[Stale] = []
         self.now = now
 
     @property
     def news(self) -> News:
         """What others may do once it is committed."""
-        return News(self._tally.ready, self._tally.due)
+        return News(self._tally.ready, self._tally.due, tuple(self._stale))
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
@@ -90,9 +91,13 @@ class SqliteTransaction:
         """What ready jobs want: kinds, queues and labels, with how many there are of each."""
         return [Want(*row) for row in self._db.execute(looks.WANTS, (limit,))]
 
-    def settle(self, outcomes: Sequence[Settled]) -> list[bool]:
+    def settle(self, outcomes: Sequence[Settled], *, is_again: bool = False) -> list[bool]:
         """Write down how attempts went."""
-        return [self._settle(outcome) for outcome in outcomes]
+        done = [self._settle(outcome) for outcome in outcomes]
+        if not (is_again or all(done)):
+            for one, is_kept in zip(outcomes, done, strict=True):
+                self._kept(is_kept, Stale(one.id, one.token, "end"))
+        return done
 
     def _settle(self, outcome: Settled) -> bool:
         try:
@@ -108,15 +113,17 @@ class SqliteTransaction:
 
     def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
         """Keep how far a job is."""
-        return claims.note(self._db, id, token, progress, checkpoint)
+        return self._kept(claims.note(self._db, id, token, progress, checkpoint), Stale(id, token, "note"))
 
     def begin_once(self, id: int, token: int, name: str) -> Once:
         """Begin what is done once."""
-        return once.begin(self._db, id, token, name)
+        found = once.begin(self._db, id, token, name)
+        self._kept(found.how != "stale", Stale(id, token, "once"))
+        return found
 
     def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
         """It is done."""
-        return once.keep(self._db, id, token, name, result)
+        return self._kept(once.keep(self._db, id, token, name, result), Stale(id, token, "once"))
 
     def drop_once(self, id: int, token: int, name: str) -> None:
         """It failed."""
@@ -242,6 +249,12 @@ class SqliteTransaction:
             return outcome
         attempt = attempt and replace(attempt, text=redacted(attempt.text, hook), trace=redacted(attempt.trace, hook))
         return outcome._replace(attempt=attempt, reason=redacted(outcome.reason, hook))
+
+    def _kept(self, is_kept: bool, stale: Stale) -> bool:  # noqa: FBT001 - what a write has said
+        """Keep what was refused; of an attempt that has ended its job before its own end, nothing is late."""
+        if not (is_kept or claims.is_done(self._db, stale.id, stale.token)):
+            self._stale.append(stale)
+        return is_kept
 
     def _holds(self, fence: Fence) -> bool:
         return leading.holds(self._db, fence, self.now)
