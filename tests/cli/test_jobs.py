@@ -41,7 +41,7 @@ def hold() -> None:
 
 
 @contextmanager
-def shop(folder: Path, directory: Path, **options: Any) -> Iterator[jobs.Client]:
+def shop(folder: Path, directory: Path, **options: Any) -> Iterator[library.System]:
     """A program with an engine, in which one job each is done, dead, and scheduled."""
 
     class Shop(library.Supervisor):
@@ -53,15 +53,21 @@ def shop(folder: Path, directory: Path, **options: Any) -> Iterator[jobs.Client]
         client.enqueue_all([send_mail.new("a@b", "hunter2"), send_mail.new("\x1b[31mnobody")])
         client.enqueue(send_mail.new("c@d").opts(delay=3_600.0))
         system.wait_idle(timeout=20.0)
-        yield client
+        yield system
         system.wait_idle(timeout=20.0)
 
 
 @pytest.fixture
-def client(tmp_path: Path, directory: Path, quiet: None) -> Iterator[jobs.Client]:
-    """That of such a program."""
-    with shop(tmp_path, directory) as client:
-        yield client
+def system(tmp_path: Path, directory: Path, quiet: None) -> Iterator[library.System]:
+    """Such a program."""
+    with shop(tmp_path, directory) as system:
+        yield system
+
+
+@pytest.fixture
+def client(system: library.System) -> jobs.Client:
+    """That of the program."""
+    return jobs.of(system)
 
 
 @pytest.mark.parametrize("command", ["list", "dead"])
@@ -228,10 +234,12 @@ def otpy_agent(client: jobs.Client, id: int) -> str:
     return job.owner
 
 
-def test_a_crew_is_scaled(client: jobs.Client, otpy: Callable[..., Result]) -> None:
+def test_a_crew_is_scaled(system: library.System, otpy: Callable[..., Result]) -> None:
     assert otpy("jobs", "scale", "shop", "pool", "6", "--spare", "2").output.split()[-3:] == ["8", "of", "8"]
     assert "8 of 8" in otpy("jobs", "shop").output
-    assert "3 of 3" in otpy("jobs", "scale", "shop", "pool", "1").output.replace("  ", " ")
+    assert otpy("jobs", "scale", "shop", "pool", "1").output.split()[-1] == "3", "how many are left by now is open"
+    system.wait_idle(timeout=20.0)
+    assert "3 of 3" in otpy("jobs", "shop").output
     wrong = otpy("jobs", "scale", "shop", "pol", "6")
     assert (wrong.exit_code, wrong.output) == (70, "Error: no crew 'pol': did you mean 'pool'?\n")
 
