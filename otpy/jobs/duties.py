@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 
-__all__ = ["Duties", "Steward"]
+__all__ = ["DRAIN", "Duties", "Steward"]
 
 
 DRAIN = 15.0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.timers import Timer
 
-__all__ = ["Leader"]
+__all__ = ["LEAVE", "Leader"]
 
 AGAIN = 0.1
 """The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
-__all__ = ["Crew", "Queue", "Setup"]
+__all__ = ["RENEW", "Crew", "Queue", "Setup"]
 
 
 MARGIN = 0.1
