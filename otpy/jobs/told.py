@@ -66,7 +66,7 @@ def ended(before: Job, after: Job | None, path: str) -> Iterable[JobFailed]:
         after: as it is, with its attempts.
         path: of who tells it, if no agent had it.
     """
-    if after is None:
+    if after is None or after.releases > before.releases:  # given back, and has not failed
         return
     last = after.attempts[-1] if after.attempts and before.state == "running" else None
     yield JobFailed(

@@ -17,10 +17,26 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Failure, Job, State
     from otpy.jobs.retry import Action
 
-__all__ = ["TOO_LATE", "Failed", "after_failure", "given_back", "not_begun", "snoozed", "too_late"]
+__all__ = [
+    "TOO_LATE",
+    "Failed",
+    "after_failure",
+    "after_loss",
+    "given_back",
+    "hand_of",
+    "not_begun",
+    "snoozed",
+    "too_late",
+]
 
 TOO_LATE = "schedule_to_start"
 """Why a job is dead that nobody has begun in time; no attempt is made after that."""
+
+
+HAND = "crew "
+"""How the owner of a job begins that was claimed for a crew; the path of an agent begins with its system."""
+BELIEVED = 5
+"""Times that a job was given back before its loss in a crew's hand counts as a crash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +120,24 @@ def too_late(job: Job) -> Settled:
 def not_begun(job: Job, now: int) -> Settled:
     """It was claimed and not begun: others may have it at once, and it must still be begun in time."""
     return given_back(job, now)._replace(start_by=job.start_by)
+
+
+def hand_of(crew: str) -> str:
+    """The owner of what is claimed for a crew as a whole, which begins it when one of its agents is free."""
+    return f"{HAND}{crew}"
+
+
+def after_loss(job: Job, backoff: Backoff, now: int) -> Settled:
+    """Its program is gone, or was silent for a lease.
+
+    What a crew had at hand was most likely not begun, and is not to blame: a job that kills programs must not take
+    along, with itself, the dozens that waited behind it. But nobody knows, for to write down each beginning would cost
+    a write: so that is believed a few times, and then the job counts as what may have done it.
+    """
+    if job.owner.startswith(HAND) and job.releases < BELIEVED and (job.deadline_at is None or now < job.deadline_at):
+        return not_begun(job, now)
+    lost = Failed(failure="lost", text=f"{job.owner} was not heard of within its lease")
+    return after_failure(job, lost, backoff, chance=0.0, now=now)
 
 
 def given_back(job: Job, now: int) -> Settled:

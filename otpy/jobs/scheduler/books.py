@@ -10,6 +10,7 @@ from otpy.jobs.model.claim import Ask
 from otpy.jobs.scheduler.hopes import Hopes
 from otpy.jobs.scheduler.load import Load
 from otpy.jobs.scheduler.team import Team, Worker
+from otpy.jobs.verdict import hand_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -252,7 +253,7 @@ class Books(Generic[R]):
     def _team(self, crew: Crew) -> Team[R]:
         team = self._teams.get(crew.name)
         if team is None:
-            team = self._teams[crew.name] = self._by_owner[crew.name] = Team(crew)
+            team = self._teams[crew.name] = self._by_owner[hand_of(crew.name)] = Team(crew)
         return team
 
     def _had_turn(self, job: Job) -> None:

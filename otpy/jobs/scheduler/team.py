@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from otpy.jobs.labels import subsets
 from otpy.jobs.scheduler.watch import Watch
+from otpy.jobs.verdict import hand_of
 
 if TYPE_CHECKING:
     from otpy.jobs.agents.context import Flag
@@ -84,7 +85,7 @@ class Team(Generic[R]):
             return ()
         named = tuple(worker.name for worker, _ in zip(self.resting, range(self.free - len(self.hand)), strict=False))
         ahead = min(AHEAD, self.ended) - max(0, len(self.hand) - self.free)
-        return named + (self.crew.name,) * ahead
+        return named + (hand_of(self.crew.name),) * ahead
 
     def drop_hand(self) -> list[Job]:
         """What was claimed and will not be begun."""

@@ -8,6 +8,7 @@ import pytest
 
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Look
+from otpy.jobs.verdict import hand_of
 
 from .shop import LEASE, claim, get, insert, new, numbers, one, settle
 
@@ -59,6 +60,24 @@ def test_a_lease_that_ran_out_costs_a_crash_and_then_a_pause(store: Store, fence
             tx.promote(10, fence)
     assert seen == [("ready", 0), ("scheduled", 2_000), ("dead", None)]
     assert get(store, job.id).reason == "crashes"
+
+
+def test_what_a_lost_crew_had_at_hand_is_believed_five_times(store: Store, fence: Fence, clock: Clock) -> None:
+    """It counted as a crash of each job at hand, so that one that killed its program three times took 64 along."""
+    insert(store, new())
+    seen = []
+    for _ in range(8):
+        (job,) = claim(store, fence, owners=(hand_of("pool"),))
+        clock.now += LEASE + 1
+        with store.transaction() as tx:
+            tx.rescue(0, 10, fence)
+        found = get(store, job.id)
+        seen.append((found.state, found.attempt, found.releases, found.crashes))
+        clock.now += 60_000
+        with store.transaction() as tx:
+            tx.promote(10, fence)
+    assert seen[:5] == [("ready", 0, number, 0) for number in range(1, 6)]
+    assert [(state, crashes) for state, _, _, crashes in seen[5:]] == [("ready", 1), ("scheduled", 2), ("dead", 3)]
 
 
 def test_a_lost_job_whose_deadline_is_over_is_dead_for_that(store: Store, fence: Fence, clock: Clock) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.core.backoff import Backoff
 from otpy.jobs.store.sqlite.claims import settle
 from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
-from otpy.jobs.verdict import TOO_LATE, Failed, after_failure
+from otpy.jobs.verdict import TOO_LATE, after_loss
 
 if TYPE_CHECKING:
     import sqlite3
@@ -80,8 +80,7 @@ def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, n
     ).fetchall()
     jobs = [job_of(row) for row in rows]
     for job in jobs:
-        lost = Failed(failure="lost", text=f"{job.owner} was not heard of within its lease")
-        settle(db, tally, after_failure(job, lost, PAUSES, chance=0.0, now=now), now)
+        settle(db, tally, after_loss(job, PAUSES, now), now)
     return jobs
 
 
