@@ -11,9 +11,9 @@ from otpy.jobs.insertion import Enqueued
 from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.store import wall_clock
+from otpy.jobs.store.sqlite.store import MEMORY, wall_clock
 from otpy.jobs.store.sqlite.tally import Tally
-from otpy.jobs.store.sqlite.versions import KNOWN, version_of
+from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,30 +30,33 @@ def enqueue_in(connection: sqlite3.Connection, *specs: JobSpec[Any]) -> list[Enq
     Runs in the caller's thread, on a connection to the engine's file, whose other tables are the caller's. On a
     connection that begins transactions by itself (`isolation_level`, the default, or `autocommit=False`) one is begun
     unless it has; on another one the caller must have begun it. What is done here is undone when it fails, and the
-    caller's transaction goes on. The leader sees the jobs when it looks next, after at most `poll` seconds.
+    caller's transaction goes on. Where no engine has run on the file yet, the tables of jobs are made in the same
+    transaction. The leader sees the jobs when it looks next, after at most `poll` seconds.
 
     Raises:
         KeyTakenError: a key was used for another job, or one is in the way.
-        StoreError: the file has no jobs, no transaction is open, or it failed.
-        StoreVersionError: its tables are of another version.
+        StoreError: it is in memory, where no engine sees it, no transaction is open, or it failed.
+        StoreVersionError: its tables are of another version; older ones an engine that runs on it brings up to date.
     """
     path = _path_of(connection)
     job_specs(specs)
+    if path == MEMORY:
+        raise StoreError(path, "no engine sees what is in the memory of this connection: give the path of a file")
     with _failures(path):
         _begun(connection, path)
         with _as_we_read_it(connection) as cursor:
             found = version_of(cursor)
-            if not found:
-                raise StoreError(path, "it has no jobs: give the path of an engine that has run on it")
-            if found != KNOWN:
+            if found not in (0, KNOWN):
                 raise StoreVersionError(path, found, KNOWN)
-            return [Enqueued(one.id, one.how == "new") for one in _enqueue(cursor, specs)]
+            return [Enqueued(one.id, one.how == "new") for one in _enqueue(cursor, specs, is_first=not found)]
 
 
-def _enqueue(cursor: sqlite3.Cursor, specs: tuple[JobSpec[Any], ...]) -> list[Inserted]:
+def _enqueue(cursor: sqlite3.Cursor, specs: tuple[JobSpec[Any], ...], *, is_first: bool) -> list[Inserted]:
     now, tally = wall_clock(), Tally()
     cursor.execute("savepoint otpy_enqueue")
     try:
+        if is_first:
+            make(cursor)
         made = [_one(cursor, tally, spec, now) for spec in specs]
         tally.write(cursor)
     except BaseException:
@@ -86,7 +89,7 @@ def _path_of(connection: sqlite3.Connection) -> str:
     cursor = connection.cursor()
     cursor.row_factory = None
     rows = cursor.execute("pragma database_list").fetchall()
-    return next((_text(row[2]) for row in rows if _text(row[1]) == "main"), "") or ":memory:"
+    return next((_text(row[2]) for row in rows if _text(row[1]) == "main"), "") or MEMORY
 
 
 def _text(value: str | bytes) -> str:

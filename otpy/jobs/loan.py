@@ -57,7 +57,7 @@ class Loan:
             self._asked.put((step, slot, is_last))
         if not slot.wait(PATIENCE):
             late = TransactionError(f"job {self.job}", f"the writer has not come to it within {PATIENCE:g} s")
-            self.end(late)
+            self.refuse(late)
             raise late
         return slot.value
 
@@ -101,7 +101,7 @@ class Loan:
             found = self._asked.get(timeout=max(0.0, until - monotonic()))
         except Empty:
             found = None
-            self.end(_too_long(self.job, self.seconds))
+            self.refuse(_too_long(self.job, self.seconds))
         if found is None:
             assert self._over is not None  # noqa: S101 - who puts None has said why
             raise self._over
@@ -116,7 +116,7 @@ class Loan:
 
     # In either.
 
-    def end(self, error: Exception) -> None:
+    def refuse(self, error: Exception) -> None:
         """It is over, without a commit; whoever waits is told why."""
         with self._lock:
             self._over = self._over or error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
-from otpy.errors import CallTimeoutError, SpecError
+from otpy.errors import CallExitError, CallTimeoutError, NoProcError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import NoEngineError, NotEndedError
@@ -55,7 +55,7 @@ class Looking:
         return f"<jobs.Client of {self._name}>"
 
     def wait(self, id: int, timeout: float | None = None) -> Job:
-        """The job, when it has ended, in whichever program it was done.
+        """The job, when it has ended, in whichever program it was done, and whatever is started again meanwhile.
 
         Args:
             id: its number.
@@ -64,22 +64,33 @@ class Looking:
         Raises:
             NoSuchJobError: there is none, or it is forgotten.
             NotEndedError: the time is over; the job goes on.
+            CallExitError: the engine ends, or has none to tell it.
         """
-        try:
+        over = self._over(timeout)
+        while True:
             self._check()
-            job: Job = self._endings.within(timeout, wait_for_name=PATIENCE).call(Endings.wait, id)
-        except CallTimeoutError:
-            raise NotEndedError(id, timeout or 0.0) from None
-        return job
+            try:
+                job: Job = self._waiting_until(over).call(Endings.wait, id)
+            except CallTimeoutError:
+                raise NotEndedError(id, timeout or 0.0) from None
+            except CallExitError as error:
+                self._raise_unless_again(error)
+            else:
+                return job
 
     async def await_end(self, id: int, timeout: float | None = None) -> Job:
         """As `wait`, on any event loop."""
-        try:
+        over = self._over(timeout)
+        while True:
             self._check()
-            job: Job = await self._endings.within(timeout, wait_for_name=PATIENCE).acall(Endings.wait, id)
-        except CallTimeoutError:
-            raise NotEndedError(id, timeout or 0.0) from None
-        return job
+            try:
+                job: Job = await self._waiting_until(over).acall(Endings.wait, id)
+            except CallTimeoutError:
+                raise NotEndedError(id, timeout or 0.0) from None
+            except CallExitError as error:
+                self._raise_unless_again(error)
+            else:
+                return job
 
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts; None when there is none, or it is forgotten."""
@@ -145,6 +156,20 @@ class Looking:
             return self._run(step)
         with readers.look() as tx:
             return step(tx)
+
+    def _over(self, timeout: float | None) -> float | None:
+        """When it is."""
+        return None if timeout is None else self._system.clock.now() + timeout
+
+    def _waiting_until(self, over: float | None) -> NamedRef[Endings]:
+        """Who tells of ends, for as long as is left; one that is just started again is waited for."""
+        left = None if over is None else max(0.0, over - self._system.clock.now())
+        return self._endings.within(left, wait_for_name=PATIENCE)
+
+    def _raise_unless_again(self, error: CallExitError) -> None:
+        """Who tells of ends goes with the writer, and is back with it: while the engine is there, ask the next one."""
+        if isinstance(error, NoProcError) or engine_name(self._name) not in self._system.names:
+            raise error
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()

@@ -132,17 +132,19 @@ class Writer(GenServer):
     def lend(self, loan: Loan) -> None:
         """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
         if self._failure is not None and self.system.clock.now() < self._closed_until:
-            loan.end(_same(self._failure))
+            self._refuse(loan, self._failure)
             return
         try:
             news = loan.serve(self.store)
         except StoreError as error:
             self._fail(error)
-            loan.end(_same(error))
+            self._refuse(loan, error)
         except Exception as error:  # noqa: BLE001 - the handler's, who is told
-            loan.end(error)
+            loan.refuse(error)
         else:
             if news is not None:
+                self._failure, self._failures = None, 0
+                self._well(news)
                 self._herald(news)
 
     @cast
@@ -217,7 +219,7 @@ class Writer(GenServer):
             return None, news
         return standing, standing.grant(transaction, began)
 
-    def _refuse(self, waiter: Caller | _Told, error: StoreError) -> None:
+    def _refuse(self, waiter: Caller | _Told | Loan, error: StoreError) -> None:
         if self.health.outage is not None:
             self.health.outage.refused += 1
         waiter.refuse(_same(error))

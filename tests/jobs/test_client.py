@@ -211,5 +211,5 @@ def test_a_kind_says_what_a_second_one_with_its_key_does(client: jobs.Client, cl
     waiting = client.enqueue(refusing.new("a").opts(delay=60.0))
     with pytest.raises(jobs.KeyTakenError, match=f"belongs to job {waiting.id}"):
         client.enqueue(refusing.new("a"))
-    with pytest.raises(SpecError, match="on_conflict='drop': keep, replace, raise"):
+    with pytest.raises(SpecError, match="on_conflict='drop': keep, replace, debounce, raise"):
         jobs.job(on_conflict="drop")(print)  # type: ignore[call-overload]

@@ -10,7 +10,9 @@ import pytest
 
 import otpy
 from otpy import jobs
+from otpy.jobs.endings import Endings
 from otpy.testing import Gate
+from otpy.testing.arrivals import Arrivals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +91,38 @@ def test_what_another_program_does_is_heard_of(quiet: None, tmp_path: Path) -> N
     assert found == ["done", "done"]
     for system in systems:
         assert system.stop(timeout=5.0) == []
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_who_waits_goes_on_when_the_writer_is_started_again(
+    system: otpy.System, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_awaited: bool
+) -> None:
+    """It was a CallExitError, though the job went on."""
+    client = started(system, tmp_path)
+    made = client.enqueue(DOUBLE.new(1).opts(delay=3_600.0))
+    found: list[str] = []
+
+    def wait() -> None:
+        job = asyncio.run(client.await_end(made.id, 20.0)) if is_awaited else client.wait(made.id, 20.0)
+        found.append(job.state)
+
+    endings = system.names["jobs/endings"]
+    asked, look = Arrivals[int](), Endings._look
+
+    def noted(self: Endings, ids: set[int]) -> None:
+        asked.add(1)
+        look(self, ids)
+
+    monkeypatch.setattr(Endings, "_look", noted)
+    thread = threading.Thread(target=wait)
+    thread.start()
+    asked.wait(1, 5.0)
+    gone = endings.monitor()
+    system.names["jobs/writer"].kill()
+    gone.wait(5.0)
+    client.cancel(made.id)
+    thread.join(20.0)
+    assert found == ["cancelled"]
 
 
 def test_who_waits_when_the_engine_ends_is_told_so(system: otpy.System, tmp_path: Path) -> None:

@@ -95,10 +95,44 @@ def test_what_it_does_is_undone_alone_when_a_key_is_taken(path: Path) -> None:
     assert found(path) == (1, {"ready": 1})
 
 
-def test_a_file_without_jobs_is_refused(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "other.db")) as db, pytest.raises(StoreError, match=r"other.db.*no jobs"):
-        enqueue_in(db, note.new(1))
-    with closing(sqlite3.connect(":memory:")) as db, pytest.raises(StoreError, match=":memory:: it has no jobs"):
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+def test_where_no_engine_has_run_yet_the_tables_come_with_the_first_job(tmp_path: Path, way: str, end: str) -> None:
+    """It was refused: who wrote before the first start of the engine had nowhere to enqueue."""
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("create table sale (number integer)")
+    with closing(sqlite3.connect(path, **WAYS[way])) as db:
+        if way in BY_HAND:
+            db.execute("begin")
+        for _ in range(2):
+            enqueue_in(db, note.new(1).opts(key="a"))
+        db.execute(end) if way in BY_HAND else getattr(db, end)()
+        made = db.execute("select count(*) from sqlite_master where name = 'otpy_job'").fetchone()
+    assert made == (end == "commit",)
+    assert found(path) == (0, {"ready": 1} if end == "commit" else {})
+
+
+def test_an_engine_does_what_was_enqueued_before_it_ever_ran(timed: otpy.System, tmp_path: Path) -> None:
+    DONE.clear()
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as db:
+        enqueue_in(db, note.new(9))
+        db.commit()
+    timed.start(engine(tmp_path / "jobs.db", [note]))
+    timed.wait_idle()
+    assert DONE == [9]
+
+
+def test_the_tables_go_with_the_job_that_cannot_be(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        with pytest.raises(KeyTakenError):
+            enqueue_in(db, note.new(1).opts(key="a"), note.new(2).opts(key="a"))
+        db.commit()
+        assert db.execute("select count(*) from sqlite_master").fetchone() == (0,)
+
+
+def test_what_no_engine_sees_is_refused() -> None:
+    with closing(sqlite3.connect(":memory:")) as db, pytest.raises(StoreError, match=":memory:: no engine sees"):
         enqueue_in(db, note.new(1))
     with pytest.raises(TypeError, match=r"takes a sqlite3\.Connection first"):
         enqueue_in(note.new(1))  # type: ignore[arg-type]  # as in haste

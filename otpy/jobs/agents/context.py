@@ -207,7 +207,7 @@ class Running:
             yield tx
             tx.done()
         except BaseException:
-            loan.end(LostJobError(self.id))
+            loan.refuse(LostJobError(self.id))
             raise
 
     def _pace(self) -> None:

@@ -12,7 +12,7 @@ from otpy.jobs.errors import StoreBusyError, StoreVersionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KNOWN", "check", "migrate", "version_of"]
+__all__ = ["KNOWN", "check", "make", "migrate", "version_of"]
 
 CHECK = 2.0
 """Seconds that the check after an unclean stop may take: a large file is used without it."""
@@ -65,7 +65,12 @@ def migrate(db: sqlite3.Connection, path: str, *, is_alone: bool, scripts: Seque
         raise StoreVersionError(path, found, len(scripts))
 
 
-def _run(db: sqlite3.Connection, found: int, scripts: Sequence[str]) -> None:
+def make(db: sqlite3.Connection | sqlite3.Cursor) -> None:
+    """Make all tables in a file that has none of ours, in a transaction that somebody else ends."""
+    _run(db, 0, SCRIPTS)
+
+
+def _run(db: sqlite3.Connection | sqlite3.Cursor, found: int, scripts: Sequence[str]) -> None:
     if not found:
         db.execute("create table otpy_schema (version integer not null)")
     for number, script in enumerate(scripts[found:], found + 1):
