@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -30,6 +31,9 @@ __all__ = ["RENEW", "Crew", "Queue", "Setup"]
 MARGIN = 0.1
 """The part of a lease that is not trusted."""
 
+MOST_WEIGHT = 1_000
+"""Jobs of one turn: others are to have theirs."""
+
 DELAY = 0.01
 """Seconds that a renewal may wait for others that share its commit."""
 
@@ -53,6 +57,8 @@ class Queue:
     """Jobs of it that may run at once, whatever their agents; None means no limit."""
     tenant_limit: int | None = None
     """Jobs of one tenant that may run at once; tenants share a queue turn by turn in any case."""
+    weights: Mapping[str, int] = field(default_factory=dict)
+    """How many jobs a tenant has in its turn; 1 for those that are not here."""
     rate: Rate | None = None
     """How often jobs of it may begin."""
     retry_budget: float | None = 0.2
@@ -66,12 +72,25 @@ class Queue:
         for name, value in (("limit", self.limit), ("tenant_limit", self.tenant_limit)):
             if value is not None and (type(value) is not int or value < 1):
                 return f"Queue({self.name!r}, {name}={safe_repr(value)}): a whole number >= 1, or None"
+        problem = self._weight_problem()
+        if problem is not None:
+            return f"Queue({self.name!r}, weights={safe_repr(self.weights)}): {problem}"
         if self.retry_budget is not None and not (is_number(self.retry_budget) and 0 <= self.retry_budget < 1e6):  # noqa: PLR2004
             return f"Queue({self.name!r}, retry_budget={safe_repr(self.retry_budget)}): a number >= 0, or None"
         if self.rate is not None and not isinstance(self.rate, Rate):
             return f"Queue({self.name!r}, rate={safe_repr(self.rate)}): a jobs.Rate"
         problem = None if self.rate is None else self.rate.problem()
         return None if problem is None else f"Queue({self.name!r}, rate=Rate(…)): {problem}"
+
+    def _weight_problem(self) -> str | None:
+        if not isinstance(self.weights, Mapping):
+            return "a dict of tenants"
+        for tenant, weight in self.weights.items():
+            if not isinstance(tenant, str) or type(weight) is not int or not 1 <= weight <= MOST_WEIGHT:
+                return (
+                    f"{safe_repr(tenant)}: {safe_repr(weight)} is no tenant with a whole number from 1 to {MOST_WEIGHT}"
+                )
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

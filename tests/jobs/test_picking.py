@@ -36,6 +36,21 @@ def test_tenants_have_their_turns_within_a_priority(number: int, fields: Any, pi
     assert [one.id for one in pick(ask(number, **fields), line("0a", "0a", "0a", "0b", "1b"))] == picked
 
 
+@pytest.mark.parametrize(
+    ("fields", "order"),
+    [
+        ({"weights": {"a": 2}}, "aabaabab"),
+        ({"weights": {"a": 2, "b": 2}}, "aabbaaba"),
+        ({"weights": {"a": 3}, "turns": {"q": "a"}, "streak": 1}, "aabaaab"),
+        ({"weights": {"a": 3}, "turns": {"q": "a"}, "streak": 3}, "baaabaab"),
+        ({"weights": {"a": 3}, "turns": {"q": "c"}, "streak": 1}, "aaabaabb"),
+    ],
+)
+def test_a_tenant_has_as_many_in_its_turn_as_it_weighs(fields: dict[str, Any], order: str) -> None:
+    jobs = line(*["0a"] * 5, *["0b"] * 3)
+    assert "".join(one.tenant for one in pick(ask(len(order), **fields), jobs)) == order
+
+
 def test_a_kind_without_room_is_passed_over() -> None:
     found = pick(ask(3, kind_rooms={"x": 1}), line("0ax", "0ax", "0ax", "0a", "1a"))
     assert [one.id for one in found] == [0, 3, 4]

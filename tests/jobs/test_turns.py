@@ -57,3 +57,18 @@ def test_what_is_snoozed_for_no_time_goes_on_at_once(timed: otpy.System, tmp_pat
 
     assert DONE == ["again", "again"]
     assert timed.clock.now() - began < 0.01
+
+
+def test_tenants_have_turns_as_long_as_they_weigh(system: otpy.System, tmp_path: Path) -> None:
+    """Also over wishes: each of them is for the one agent."""
+    DONE.clear()
+    queue = jobs.Queue("default", weights={"gold": 3})
+    crews = [jobs.Crew(name="one", size=1, spare=0)]
+    system.start(jobs.engine(tmp_path / "jobs.db", [NOTE, DOZE], crews=crews, queues=[queue]))
+    client = jobs.of(system)
+    client.pause("default")
+    client.enqueue_all([NOTE.new(who).opts(tenant=who) for who in ["tin"] * 4 + ["gold"] * 12])
+    client.resume("default")
+    system.wait_idle()
+
+    assert DONE == ["gold", "gold", "gold", "tin"] * 4

@@ -50,6 +50,11 @@ def an_engine(kinds: Any = (SEND,), **options: Any) -> object:
         (lambda: an_engine(queues=["mail"]), "'mail' is not one of the values of jobs.Queue that belong here"),
         (lambda: an_engine(queues=jobs.Queue("mail")), "a list of values of jobs.Queue, also for one"),
         (lambda: an_engine(queues=[jobs.Queue("a"), jobs.Queue("a")]), "two of its queues have the name 'a'"),
+        (
+            lambda: an_engine(queues=[jobs.Queue("a", weights={"t": 0})]),
+            "'t': 0 is no tenant with a whole number from 1",
+        ),
+        (lambda: an_engine(queues=[jobs.Queue("a", weights=["t"])]), "Queue('a', weights=['t']): a dict of tenants"),  # type: ignore[arg-type]  # as in haste
         (lambda: an_engine(queues=[jobs.Queue("a", limit=0)]), "limit=0): a whole number >= 1, or None"),
         (lambda: an_engine(crews=[3]), "3 is not one of the values of jobs.Crew that belong here"),
         (lambda: an_engine(crews=[jobs.Crew(name="a"), jobs.Crew(name="a", size=2)]), "two of its crews have the name"),

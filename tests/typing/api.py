@@ -425,7 +425,7 @@ async def use_jobs(system: otpy.System) -> None:
 ENGINE: otpy.ChildSpec = jobs.engine(
     "jobs.db",
     [send_mail, fetch_page],
-    queues=[jobs.Queue("mail", limit=2, rate=jobs.Rate(100, per=60.0))],
+    queues=[jobs.Queue("mail", limit=2, weights={"gold": 3}, rate=jobs.Rate(100, per=60.0))],
     crews=[jobs.Crew(name="mail", size=2, labels=frozenset({"smtp"})), jobs.Crew(name="net", place="loop")],
     cron=[jobs.cron("0 8 * * 1", send_mail.new("a", "b"), tz="Europe/Berlin", missed="skip")],
 )

@@ -68,8 +68,17 @@ class Ask:
     """How many of each tenant run."""
     turns: Mapping[str, str] = field(default_factory=dict)
     """The tenant that had the last turn in a queue: the one behind it has the next."""
+    weights: Mapping[str, int] = field(default_factory=dict)
+    """How many jobs a tenant has in its turn; 1 for those that are not here."""
+    streak: int = 1
+    """How many the last one had: one that has not had all goes on first."""
     rate: Rate | None = None
     """How often jobs of this queue may begin."""
+
+    @property
+    def unspent(self) -> int:
+        """How many more jobs belong to the last turn."""
+        return max(0, self.weights.get(self.turns.get(self.queue, ""), 1) - self.streak) if self.weights else 0
 
     @property
     def queue(self) -> str:

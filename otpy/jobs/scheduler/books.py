@@ -39,6 +39,8 @@ class Books(Generic[R]):
         self._by_owner: dict[str, Team[R]] = {}
         self._elsewhere: dict[int, Job] = {}
         self._turns: dict[str, str] = {}
+        self._streaks: dict[str, int] = {}
+        """How many jobs of the tenant in `_turns` were given one after the other."""
         """The tenant that had the last turn in a queue; of those alone that have tenants."""
         self._load = Load(queues, kind_limits or {})
         self._hopes = Hopes()
@@ -245,6 +247,8 @@ class Books(Generic[R]):
             tenant_limit=None if own is None else own.tenant_limit,
             tenant_counts={} if own is None else self._load.tenants(own.name),
             turns={queue: self._turns[queue] for queue in queues if queue in self._turns} if self._turns else {},
+            weights={} if own is None else own.weights,
+            streak=self._streaks.get(queues[0], 1),
             rate=None if own is None else own.rate,
         )
 
@@ -258,6 +262,8 @@ class Books(Generic[R]):
 
     def _had_turn(self, job: Job) -> None:
         if job.tenant:
+            is_same = self._turns.get(job.queue) == job.tenant
+            self._streaks[job.queue] = self._streaks.get(job.queue, 0) + 1 if is_same else 1
             self._turns[job.queue] = job.tenant
         else:
             self._turns.pop(job.queue, None)

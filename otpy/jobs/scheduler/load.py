@@ -42,7 +42,7 @@ class Load:
     def is_bounded(self, queue: str) -> bool:
         """Whether somebody has to count before a job of it begins."""
         own = self._queues.get(queue)
-        return own is not None and (own.limit, own.tenant_limit, own.rate) != (None, None, None)
+        return own is not None and ((own.limit, own.tenant_limit, own.rate) != (None, None, None) or bool(own.weights))
 
     def is_kind_limited(self, kind: str) -> bool:
         """Whether one that ends makes room for its kind, in whichever queue."""

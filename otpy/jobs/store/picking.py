@@ -6,13 +6,13 @@ claimed beside them and given back.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from otpy.jobs.model.claim import Ask
 
@@ -39,7 +39,7 @@ def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
     picked: list[Candidate] = []
     kinds: Counter[str] = Counter()
     tenants: Counter[str] = Counter()
-    for one in _in_turns(candidates, ask.turns.get(ask.queue, "")):
+    for one in _in_turns(candidates, ask):
         if len(picked) == len(ask.owners):
             break
         if _has_room(ask.kind_rooms.get(one.kind), kinds[one.kind]) and _has_room(
@@ -62,16 +62,22 @@ def _has_room(room: int | None, taken: int) -> bool:
     return room is None or taken < room
 
 
-def _in_turns(candidates: Iterable[Candidate], after: str) -> Iterator[Candidate]:
-    """Within one priority each tenant has its turn, beginning behind the one that had the last."""
+def _in_turns(candidates: Iterable[Candidate], ask: Ask) -> Iterator[Candidate]:
+    """Within one priority each tenant has its turn, beginning behind the one that had the last, if that had all."""
+    after, unspent = ask.turns.get(ask.queue, ""), ask.unspent
     for _, alike in groupby(candidates, key=lambda one: one.priority):
-        lines: dict[str, list[Candidate]] = {}
+        lines: dict[str, deque[Candidate]] = {}
         for one in alike:
-            lines.setdefault(one.tenant, []).append(one)
+            lines.setdefault(one.tenant, deque()).append(one)
+        if after in lines:
+            yield from _some(lines[after], unspent)
+            unspent = 0
         order = sorted(lines, key=lambda tenant: (tenant <= after, tenant))
-        yield from _round_robin([lines[tenant] for tenant in order])
+        while any(lines.values()):
+            for tenant in order:
+                yield from _some(lines[tenant], ask.weights.get(tenant, 1))
 
 
-def _round_robin(lines: Sequence[Sequence[Candidate]]) -> Iterator[Candidate]:
-    for turn in range(max(map(len, lines), default=0)):
-        yield from (line[turn] for line in lines if turn < len(line))
+def _some(line: deque[Candidate], number: int) -> Iterator[Candidate]:
+    for _ in range(min(number, len(line))):
+        yield line.popleft()

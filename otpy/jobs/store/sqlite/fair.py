@@ -92,10 +92,12 @@ def _tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
 def _all_tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
     text = "select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?"
     yield ""
-    after = ask.turns.get(ask.queue, "")
+    after, goes_on = ask.turns.get(ask.queue, ""), ask.unspent > 0
+    if goes_on and after:
+        yield after
     for low, high in ((after, None), ("", after)):
         (last,) = db.execute(text, (ask.queue, low)).fetchone()
-        while last is not None and (high is None or last <= high):
+        while last is not None and (high is None or last < high or (last == high and not goes_on)):
             yield last
             (last,) = db.execute(text, (ask.queue, last)).fetchone()
 
