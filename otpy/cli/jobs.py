@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view, schedules_view
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
+from otpy.control.client import REPLY_TIME
 from otpy.control.errors import RemoteError
 from otpy.core.text import visible
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["jobs"]
 
+BACKUP = 3_600.0
+"""Seconds that a copy may take: it is of the whole file, and goes on when nobody waits for it any more."""
 LIMIT = 50
 """Jobs of one page."""
 
@@ -186,7 +191,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
 
     Of a schedule: enqueue none, and leave out the times that pass meanwhile.
     """
-    seen = _ask(reach, name, "jobs.pause", engine, **{"schedule" if is_schedule else "queue": queue})
+    seen = _ask(reach, name, "jobs.pause", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
     _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} is paused; otpy jobs resume lets it go on")
 
 
@@ -197,7 +202,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
 @_common
 def resume(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
     """Let the jobs of QUEUE begin again."""
-    seen = _ask(reach, name, "jobs.resume", engine, **{"schedule" if is_schedule else "queue": queue})
+    seen = _ask(reach, name, "jobs.resume", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
     _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} goes on")
 
 
@@ -236,6 +241,21 @@ def scale(
     _show(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
 
 
+@jobs.command("backup")
+@name_argument
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_common
+def backup(reach: Reach, name: str, engine: str | None, *, file: Path, as_json: bool) -> None:
+    """Copy the store of NAME to FILE, as it is at one moment, while the program goes on; never over another file."""
+    seen = _ask(reach, name, "jobs.backup", engine, within=BACKUP, file=str(file.absolute()))
+    size = seen.get("size_bytes") if isinstance(seen, dict) else None
+    _show(seen, as_json=as_json, view=lambda: Text(f"{visible(str(file))} has all of it, {size} bytes"))
+
+
+def _queue_or_schedule(name: str, *, is_schedule: bool) -> dict[str, Any]:
+    return {"schedule" if is_schedule else "queue": name}
+
+
 def _changes(words: Iterable[str]) -> dict[str, object] | None:
     """What `--set` says. Raises CommandUsageError."""
     changes: dict[str, object] = {}
@@ -262,11 +282,13 @@ def _change(reach: Reach, name: str, verb: str, engine: str | None, *, as_json: 
     _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width))
 
 
-def _ask(reach: Reach, name: str, verb: str, engine: str | None, **params: Any) -> Any:  # Any: views read it warily
+def _ask(
+    reach: Reach, name: str, verb: str, engine: str | None, *, within: float = REPLY_TIME, **params: Any
+) -> Any:  # Any: views read it warily
     words = {word: value for word, value in {**params, "engine": engine}.items() if value is not None}
     with reach.connect(name) as client:
         try:
-            return client.ask(verb, **words)
+            return client.ask(verb, within=within, **words)
         except RemoteError as error:
             if error.kind == "BadRequestError" and error.text.startswith("no verb"):
                 raise CommandError(f"{name} has no jobs: no engine runs in it") from error

@@ -9,6 +9,7 @@ from otpy.jobs.decisions import Cancel, Dead, Snooze
 from otpy.jobs.engine import engine
 from otpy.jobs.errors import (
     ArgumentsError,
+    BackupError,
     JobCancelledError,
     JobsError,
     KeyTakenError,
@@ -43,6 +44,7 @@ from otpy.jobs.spec import JobSpec
 __all__ = [
     "ArgumentsError",
     "Attempt",
+    "BackupError",
     "Cancel",
     "Client",
     "Crew",

@@ -3,6 +3,7 @@
 OtpyError
 └── JobsError
     ├── ArgumentsError (TypeError)  what a job is given, or returns, cannot be kept
+    ├── BackupError             no copy of the store was made
     ├── JobCancelledError       the job that runs was cancelled
     ├── NotEndedError (TimeoutError)  a job has not ended in time
     ├── KeyTakenError           a key was used for another job
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentsError",
+    "BackupError",
     "JobCancelledError",
     "JobsError",
     "KeyTakenError",
@@ -72,6 +74,20 @@ class ArgumentsError(JobsError, TypeError):
         """Keep both."""
         self.problem, self.kind = problem, kind
         super().__init__(f"{kind}: its arguments cannot be kept: {problem}")
+
+
+class BackupError(JobsError):
+    """No copy of the store was made, and nothing is left of one; the store is well.
+
+    Attributes:
+        path: the file that it was to be.
+        problem: what stands in the way.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Keep both."""
+        self.path, self.problem = path, problem
+        super().__init__(f"{path}: no backup: {problem}")
 
 
 class KeyTakenError(JobsError):

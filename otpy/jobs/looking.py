@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from otpy.core.spec import Name
@@ -10,7 +11,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import CallExitError, CallTimeoutError, NoProcError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
-from otpy.jobs.errors import NoEngineError, NotEndedError
+from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
 from otpy.jobs.model.job import State
 from otpy.jobs.model.look import Look
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
     from otpy.jobs.store.protocol import Transaction
+    from otpy.jobs.store.sqlite.readers import SqliteReaders
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -144,6 +146,24 @@ class Looking:
         found: StoreLook = engine.health.look(engine.setup.path, self._system.clock.now())
         return found
 
+    def backup(self, file: Path | str) -> int:
+        """Copy the store as it is now, while all goes on; the size of the copy in bytes.
+
+        On this thread, for as long as it takes: it reads the whole file. The copy is one file with one moment's jobs,
+        looked over, and on the disk when this returns; how to restore it, a how-to says.
+
+        Args:
+            file: where; a path that is not whole begins in the program's folder.
+
+        Raises:
+            BackupError: there is a file of that name, it cannot be written, or the store is in memory.
+            StoreError: the store cannot be read.
+        """
+        readers = self._readers()
+        if readers is None:
+            raise BackupError(str(file), "there is no file to copy: the store is in memory, or about to be opened")
+        return readers.back_up(Path(file).absolute())
+
     def schedules(self) -> list[ScheduleLook]:
         """All that are in the store, whichever program has declared them."""
         kept, now = self._look(lambda tx: (tx.schedules(), tx.now))
@@ -151,8 +171,8 @@ class Looking:
 
     def _look(self, step: Callable[[Transaction], T]) -> T:
         """What changes nothing, beside who writes: on this thread, and as long as it takes."""
-        readers = getattr(getattr(self._check(), "actor", None), "readers", None)
-        if readers is None or not readers.is_open:  # a store in memory, or one that is about to be opened
+        readers = self._readers()
+        if readers is None:
             return self._run(step)
         with readers.look() as tx:
             return step(tx)
@@ -170,6 +190,11 @@ class Looking:
         """Who tells of ends goes with the writer, and is back with it: while the engine is there, ask the next one."""
         if isinstance(error, NoProcError) or engine_name(self._name) not in self._system.names:
             raise error
+
+    def _readers(self) -> SqliteReaders | None:
+        """None for a store in memory, and for one that is about to be opened."""
+        readers: SqliteReaders | None = getattr(getattr(self._check(), "actor", None), "readers", None)
+        return readers if readers is not None and readers.is_open else None
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from otpy.control.errors import BadRequestError
@@ -218,6 +219,15 @@ def schedules(system: Inspected, params: Params) -> object:
 def unschedule(system: Inspected, params: Params) -> None:
     """Forget `schedule`."""
     Desk.of(system, params).client.drop_schedule(_text(params, "schedule") or "")
+
+
+@register("jobs.backup", right="operate")
+def backup(system: Inspected, params: Params) -> object:
+    """Copy the store to `file`, a whole path on the program's machine; never over another file."""
+    file = _text(params, "file") or ""
+    if not Path(file).is_absolute() or "\0" in file:
+        raise BadRequestError("the parameter 'file' must be the whole path of a file")
+    return {"file": file, "size_bytes": Desk.of(system, params).client.backup(file)}
 
 
 @register("jobs.scale", right="operate")

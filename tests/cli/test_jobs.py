@@ -244,6 +244,16 @@ def test_a_crew_is_scaled(system: library.System, otpy: Callable[..., Result]) -
     assert (wrong.exit_code, wrong.output) == (70, "Error: no crew 'pol': did you mean 'pool'?\n")
 
 
+def test_a_store_is_copied_and_no_file_overwritten(
+    client: jobs.Client, otpy: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done, again = (otpy("jobs", "backup", "shop", "copy.db") for _ in range(2))
+    assert done.output == f"copy.db has all of it, {(tmp_path / 'copy.db').stat().st_size} bytes\n"
+    assert again.exit_code == 70
+    assert "no backup: there is a file of that name" in again.output.replace("\n", " ")
+
+
 def test_who_may_only_read_mends_nothing(
     tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
 ) -> None:

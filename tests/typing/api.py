@@ -408,6 +408,7 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(engine.wants(), list[jobs.Want])
     assert_type(engine.unroutable(), list[jobs.Want])
     assert_type(engine.crews(), list[jobs.CrewLook])
+    assert_type(engine.backup("copy.db"), int)
     assert_type(engine.store(), jobs.StoreLook)
     assert_type(engine.store().stale, int)
     assert_type(engine.scale("mail", 8, spare=2), jobs.CrewLook)

@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 from otpy.jobs.errors import StoreBusyError, StoreError
 
-__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network"]
+__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network", "sync"]
 
 PAUSE = 0.01
 """Seconds between two looks whether another program has opened the file."""
@@ -36,11 +36,16 @@ def make_file(path: Path) -> None:
         return
     os.fchmod(fd, OWNER_ONLY)  # whatever the umask
     os.close(fd)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """What is in a file, or which files are in a folder, outlives a power failure from now on."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)  # that it is there outlives a power failure, too
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def refuse_network(path: Path) -> None:

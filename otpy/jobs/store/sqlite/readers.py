@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.store.sqlite.backup import back_up
 from otpy.jobs.store.sqlite.errors import store_error
 from otpy.jobs.store.sqlite.tally import Known
 from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
@@ -53,11 +54,27 @@ class SqliteReaders:
         Raises:
             StoreError: the file cannot be read.
         """
+        with self._begun() as db:
+            yield SqliteTransaction(db, self._now(), Known(), None)
+
+    def back_up(self, to: Path) -> int:
+        """Copy the file as it is now; the size of the copy in bytes.
+
+        Raises:
+            BackupError: a file of that name is there, or it cannot be written.
+            StoreError: the store cannot be read.
+        """
+        with self._begun() as db:
+            return back_up(db, to)
+
+    @contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
         try:
             db = self._take()
             try:
                 db.execute("begin")
-                yield SqliteTransaction(db, self._now(), Known(), None)
+                db.execute("select 1 from otpy_schema").fetchone()  # only now it sees what there is, and no more
+                yield db
                 db.execute("rollback")
             except BaseException:
                 db.close()  # in the middle of something, or of a file that is no longer what it was
