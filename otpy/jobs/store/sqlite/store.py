@@ -41,6 +41,8 @@ KEPT_OPEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_CONSTRAINT")
 """Failures after which the connection is sound. After others, of the disk above all, it is made anew: what SQLite
 remembers of a file whose last sync has failed is not what the file says."""
 
+FAILURES = (sqlite3.Error, *MISTAKES)
+
 _LEFT: list[sqlite3.Connection] = []
 """Connections that came into this process by a fork. To close them here would touch the parent's file."""
 
@@ -94,7 +96,7 @@ class SqliteStore:
         """Begin one that may write."""
         if self._pid != os.getpid():
             raise StoreError(self.path, "it was opened before a fork: a child must open it by itself")
-        with self._failures():
+        try:
             self._mend()
             self._db.execute("begin immediate")
             try:
@@ -108,6 +110,8 @@ class SqliteStore:
                     with suppress(sqlite3.Error):  # some failures end it by themselves
                         self._db.execute("rollback")
                 raise
+        except FAILURES as error:  # `_failures`, written out: each step in here is one of every commit
+            raise self._meant_by(error) from None
 
     def lead(self, name: str) -> Lead | None:
         """Who was elected last."""
@@ -173,10 +177,11 @@ class SqliteStore:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except MISTAKES as error:
-            if self._is_mending and isinstance(error, sqlite3.Error):  # there is no connection
-                raise store_error(self.path, error) from None
-            raise ArgumentsError(str(error)) from None
-        except sqlite3.Error as error:
-            self._is_doubtful = self._is_mending or not getattr(error, "sqlite_errorname", "").startswith(KEPT_OPEN)
-            raise store_error(self.path, error) from None
+        except FAILURES as error:
+            raise self._meant_by(error) from None
+
+    def _meant_by(self, error: Exception) -> ArgumentsError | StoreError:
+        if not isinstance(error, sqlite3.Error) or (isinstance(error, MISTAKES) and not self._is_mending):
+            return ArgumentsError(str(error))
+        self._is_doubtful = self._is_mending or not getattr(error, "sqlite_errorname", "").startswith(KEPT_OPEN)
+        return store_error(self.path, error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ class Tally:
 
     def __init__(self, known: Known | None = None) -> None:
         """None yet; `known` is what earlier transactions on this connection have found."""
-        self._changes: Counter[tuple[str, str]] = Counter()
+        self._changes: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._known = Known() if known is None else known
         self._claims = self._known.claims
         self._horizon = self._known.horizon
@@ -86,10 +86,13 @@ class Tally:
 
     def drop(self, gone: Iterable[tuple[str, str]]) -> None:
         """These are no longer there: queue and state of each."""
-        self._changes.subtract(gone)
+        for one in gone:
+            self._changes[one] -= 1
 
     def write(self, db: sqlite3.Connection | sqlite3.Cursor) -> None:
         """Write them down, in the transaction: before it is committed, or before somebody looks in it."""
+        if not self._changes:
+            return
         changes = [(queue, state, number) for (queue, state), number in self._changes.items() if number]
         self._changes.clear()
         db.executemany(
