@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.errors import KeyTakenError
@@ -44,20 +43,22 @@ class Insertion:
 
     def told(self, made: Iterator[Inserted]) -> list[Enqueued]:
         """Take what came of its own off the front. Raises KeyTakenError."""
-        return [_enqueued(spec, one) for spec, one in zip(self.specs, islice(made, len(self.specs)), strict=True)]
+        return [_enqueued(spec, next(made)) for spec in self.specs]
 
 
 def do_all(tx: Transaction, steps: Sequence[Callable[[Transaction], Any]]) -> list[Any]:  # Any: what each step returns
     """Do what several callers want; insertions come first, for none of these callers knows of another's request."""
-    specs = [spec for step in steps if type(step) is Insertion for spec in step.specs]
-    made = iter(tx.insert([new_job(spec, tx.now) for spec in specs])) if specs else iter(())
+    news = [new_job(spec, tx.now) for step in steps if type(step) is Insertion for spec in step.specs]
+    made = iter(tx.insert(news)) if news else iter(())
     return [step.told(made) if type(step) is Insertion else step(tx) for step in steps]
 
 
 def _enqueued(spec: JobSpec[Any], one: Inserted) -> Enqueued:
+    if one.how == "new":
+        return Enqueued(one.id)
     if one.how in ("differs", "refused"):
         raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
-    return Enqueued(one.id, one.how == "new")
+    return Enqueued(one.id, is_new=False)
 
 
 def _key(spec: JobSpec[Any], one: Inserted) -> str:

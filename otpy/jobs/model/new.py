@@ -43,7 +43,7 @@ class Unique:
 
 
 class NewJob(NamedTuple):
-    """What is to be enqueued."""
+    """What is to be enqueued. The first fields are columns as they stand, and all that most jobs have."""
 
     kind: str
     """The name of the function that does it."""
@@ -58,9 +58,6 @@ class NewJob(NamedTuple):
     """Who shares the queue fairly with others."""
     needs: str = ""
     """The labels that its agent must have, sorted and joined by commas."""
-    unique: Unique | None = None
-    key: str | None = None
-    """The caller's own key: a second enqueue with it gives the first job."""
     max_errors: int = 1
     """Failed attempts after which it is dead."""
     max_crashes: int = 3
@@ -73,6 +70,9 @@ class NewJob(NamedTuple):
     """When it is dead if nobody has begun it."""
     meta: bytes = b""
     """The effect key of the job that it runs again."""
+    unique: Unique | None = None
+    key: str | None = None
+    """The caller's own key: a second enqueue with it gives the first job."""
     replay_of: int | None = None
     """The dead job that this one runs again."""
     schedule: str | None = None
@@ -83,8 +83,7 @@ class NewJob(NamedTuple):
         return f"NewJob(kind={self.kind!r}, queue={self.queue!r}, …)"
 
 
-@dataclass(frozen=True, slots=True)
-class Inserted:
+class Inserted(NamedTuple):
     """What an enqueue gave."""
 
     id: int

@@ -5,32 +5,32 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model.new import Inserted
+from otpy.jobs.model.new import Inserted, NewJob
 from otpy.jobs.store.sqlite.keys import holder, meet, note_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import State
-    from otpy.jobs.model.new import NewJob
     from otpy.jobs.store.sqlite.keys import Base
     from otpy.jobs.store.sqlite.tally import Tally
 
 __all__ = ["insert", "insert_all"]
 
-INSERT = """
-insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, unique_key, unique_until, own_key,
-                 max_errors, max_crashes, timeout_ms, deadline_at, start_by, created_at, meta, replay_of,
-                 schedule)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing
-"""
+PLAIN = NewJob._fields.index("unique")
+"""How many of its fields are columns as they stand, and all that a job has which nothing can stand in the way of."""
 
-ROW = f"({', '.join('?' * 15)})"
-PLAIN_INTO = (
-    "insert into otpy_job (kind, queue, state, args, run_at, priority, tenant, needs, max_errors, max_crashes,"
-    " timeout_ms, deadline_at, start_by, created_at, meta) values "
-)
-PLAIN = {number: PLAIN_INTO + ", ".join([ROW] * number) for number in (32, 16, 8, 4, 2)}
+COLUMNS = (*NewJob._fields[:PLAIN], "state", "created_at")
+KEYS = ("unique_key", "unique_until", "own_key", "replay_of", "schedule")
+
+
+def _insert(columns: Sequence[str], rows: int = 1) -> str:
+    row = f"({', '.join('?' * len(columns))})"
+    return f"insert into otpy_job ({', '.join(columns)}) values {', '.join([row] * rows)}"  # noqa: S608 - our own names
+
+
+INSERT = f"{_insert((*COLUMNS, *KEYS))} on conflict do nothing"
+PLAIN_INSERTS = {number: _insert(COLUMNS, number) for number in (32, 16, 8, 4, 2, 1)}
 """Statements for so many rows at once that nothing can stand in the way of: two thirds of the price of one by one."""
 
 
@@ -53,19 +53,18 @@ def _is_plain(new: NewJob) -> bool:
 
 def _insert_plain(db: Base, tally: Tally, news: list[NewJob], now: int) -> list[Inserted]:
     made: list[Inserted] = []
-    for number, text in PLAIN.items():
+    for number, text in PLAIN_INSERTS.items():
         while len(news) - len(made) >= number:
             values: list[Any] = []
             for new in news[len(made) : len(made) + number]:
                 state: State = "ready" if new.run_at <= now else "scheduled"
-                # By position, for by name it would take as long as SQLite takes for the row: all but `unique`, `key`.
-                values += (*new[:2], state, *new[2:7], *new[9:14], now, new.meta)
+                values += (*new[:PLAIN], state, now)
                 tally.add(new.queue, state)
                 note_times(tally, new, state)
             last = db.execute(text, values).lastrowid
             assert last is not None  # noqa: S101 - it has just inserted some
-            made += [Inserted(one) for one in range(last - number + 1, last + 1)]  # ids grow one by one
-    return made + [insert(db, tally, one, now) for one in news[len(made) :]]
+            made += map(Inserted, range(last - number + 1, last + 1))  # ids grow one by one
+    return made
 
 
 def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
@@ -74,31 +73,8 @@ def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     unique = new.unique
     if unique is not None and unique.until == "period" and holder(db, unique, now) is not None:
         return _taken(db, tally, new, now)
-    made = db.execute(
-        INSERT,
-        (
-            new.kind,
-            new.queue,
-            state,
-            new.args,
-            new.run_at,
-            new.priority,
-            new.tenant,
-            new.needs,
-            unique and unique.key,
-            unique and unique.until,
-            new.key,
-            new.max_errors,
-            new.max_crashes,
-            new.timeout_ms,
-            new.deadline_at,
-            new.start_by,
-            now,
-            new.meta,
-            new.replay_of,
-            new.schedule,
-        ),
-    )
+    keys = (unique and unique.key, unique and unique.until, new.key, new.replay_of, new.schedule)
+    made = db.execute(INSERT, (*new[:PLAIN], state, now, *keys))
     if not made.rowcount:
         return _taken(db, tally, new, now)
     tally.add(new.queue, state)
