@@ -1,0 +1,89 @@
+"""A program that is killed where it hurts most: what its jobs wrote is there once, with their end, or not at all."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = """
+import os
+import signal
+import sys
+
+import otpy
+from otpy import jobs
+
+
+def die(where: str, at: str) -> None:
+    if where == at and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@jobs.job(name="sell")
+def sell(where: str) -> None:
+    die(where, "before")
+    with jobs.current().tx() as tx:
+        tx.execute("insert into sale (token) values (?)", (jobs.current().token,))
+        tx.enqueue(sent.new())
+        die(where, "inside")
+    die(where, "after")
+
+
+@jobs.job(name="sent")
+def sent() -> None: ...
+
+
+@jobs.job(name="ping", early_ack=True)
+def ping(where: str) -> None:
+    with open("pings", "a") as file:
+        file.write("ping\\n")
+    die(where, "after")
+
+
+if __name__ == "__main__":
+    with otpy.run(jobs.engine("shop.db", [sell, sent, ping], lease=1.0), name="killed", control="off") as system:
+        client = jobs.of(system)
+        spec = {"sell": sell, "ping": ping}[sys.argv[1]].new(sys.argv[2])
+        job = client.wait(client.enqueue(spec.opts(key="the one")).id, 30.0)
+        while client.find(state="ready") or client.find(state="running"):
+            otpy.sleep(0.01)
+        print(job.state, job.token)
+"""
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (folder / "shop.py").write_text(SOURCE)
+    return subprocess.run(
+        [sys.executable, "shop.py", *words], cwd=folder, capture_output=True, text=True, timeout=50, check=False
+    )
+
+
+@pytest.mark.parametrize(("where", "token"), [("before", 2), ("inside", 2), ("after", 1)])
+def test_what_a_job_has_written_is_there_once_wherever_its_program_was_killed(
+    tmp_path: Path, where: str, token: int
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        db.execute("create table sale (token integer)")
+    assert run(tmp_path, "sell", where).returncode == -signal.SIGKILL
+    again = run(tmp_path, "sell", where)
+    assert again.stdout == f"done {token}\n", again.stderr
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        assert db.execute("select token from sale").fetchall() == [(token,)]
+        assert db.execute("select kind, state from otpy_job").fetchall() == [("sell", "done"), ("sent", "done")]
+
+
+def test_what_is_acknowledged_early_is_lost_and_not_done_again(tmp_path: Path) -> None:
+    assert run(tmp_path, "ping", "after").returncode == -signal.SIGKILL
+    again = run(tmp_path, "ping", "after")
+    assert again.stdout == "done 1\n", again.stderr
+    assert (tmp_path / "pings").read_text() == "ping\n"
