@@ -133,7 +133,8 @@ class Tx:
     """A transaction on the engine's file that ends the job with it: what `current().tx()` gives.
 
     For the thread that began it. Each statement is run by the engine's writer, while all others of the program who
-    write wait, so everything slow is done before it or after it.
+    write wait, so everything slow is done before it or after it. Who asks the engine otherwise in between, by a `Client`
+    or by `once`, waits for its own end: what follows is enqueued by `enqueue` here.
     """
 
     def __init__(self, loan: Loan) -> None:
@@ -182,5 +183,5 @@ class Tx:
 
 
 def _too_long(job: int, seconds: float) -> TransactionError:
-    why = f"it was open for more than {seconds:g} s, and was rolled back: others waited for it; do what is slow before"
-    return TransactionError(f"job {job}", why)
+    why = f"it was open for more than {seconds:g} s, and was rolled back, for all who write wait for it"
+    return TransactionError(f"job {job}", f"{why}: do what is slow, and what asks the engine itself, outside of it")

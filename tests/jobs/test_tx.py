@@ -197,6 +197,18 @@ def test_what_hangs_inside_does_not_stop_the_writer(brief: None, shop: Shop) -> 
     assert shop.sold() == []
 
 
+def test_who_asks_the_engine_in_between_is_told_what_to_do(brief: None, shop: Shop) -> None:
+    def body(tx: jobs.Tx) -> None:
+        tea(tx)
+        assert shop.client.enqueue(note.new("waits for the block that waits for it")).is_new
+        tea(tx)
+
+    state, text = shop.end(shop.run(body))
+    assert state == "dead"
+    assert "what asks the engine itself, outside of it" in str(text)
+    assert shop.sold() == []
+
+
 def test_a_statement_without_end_is_broken_off(brief: None, shop: Shop) -> None:
     def body(tx: jobs.Tx) -> None:
         tea(tx)
