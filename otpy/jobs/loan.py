@@ -133,8 +133,8 @@ class Tx:
     """A transaction on the engine's file that ends the job with it: what `current().tx()` gives.
 
     For the thread that began it. Each statement is run by the engine's writer, while all others of the program who
-    write wait, so everything slow is done before it or after it. Who asks the engine otherwise in between, by a `Client`
-    or by `once`, waits for its own end: what follows is enqueued by `enqueue` here.
+    write wait, so everything slow is done before it or after it. Who asks the engine otherwise in between, by a
+    `Client` or by `once`, waits for its own end: what follows is enqueued by `enqueue` here.
     """
 
     def __init__(self, loan: Loan) -> None:
