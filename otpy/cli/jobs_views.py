@@ -81,7 +81,8 @@ def job_view(seen: Mapping[str, Any]) -> RenderableType:
     attempts = [one for one in _listed(seen.get("attempts")) if isinstance(one, dict)]
     if not attempts:
         return Ragged(table)
-    lines = [Text("attempts that failed", style="bold"), *map(_attempt, attempts)]
+    before = [Text(_earlier(one), style="dim") for one in _listed(seen.get("earlier")) if isinstance(one, dict)]
+    lines = [Text("attempts that failed", style="bold"), *before, *map(_attempt, attempts)]
     trace = visible_lines(str(attempts[-1].get("trace") or ""), 4_000)
     if trace:
         lines += [Text(""), Text("where the last of them was raised", style="bold"), Text(indent(trace, "  "))]
@@ -214,6 +215,12 @@ def _store(seen: object) -> Iterator[Text]:
         yield Text(f"nothing is kept, for {duration(max(0.0, since))} now: {path}: {problem}", style="red")
     if isinstance(stale, int) and stale > 0:
         yield Text(f"{counted(stale, 'late word')} of attempts that were over refused since the start", style="dim")
+
+
+def _earlier(one: Mapping[str, Any]) -> str:
+    first, last = _seconds(one.get("first_at")), _seconds(one.get("last_at"))
+    when = "" if first is None or last is None else f", from {_ago(first)} to {_ago(last)}"
+    return f"  {_text(one.get('number'), 20)} more before: {_text(one.get('failure'), 20)}{when}"
 
 
 def _replayed(one: Mapping[str, Any], *, is_dry: bool) -> str:

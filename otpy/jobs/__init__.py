@@ -34,7 +34,7 @@ from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import Kind, job
 from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
-from otpy.jobs.model.job import Attempt, Job
+from otpy.jobs.model.job import Attempt, Earlier, Job
 from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
@@ -51,6 +51,7 @@ __all__ = [
     "CrewLook",
     "Cron",
     "Dead",
+    "Earlier",
     "Enqueued",
     "Job",
     "JobCancelledError",

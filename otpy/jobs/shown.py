@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.jobs.kind import Kind
-    from otpy.jobs.model.job import Attempt, Job
+    from otpy.jobs.model.job import Attempt, Earlier, Job
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook
     from otpy.jobs.model.new import Replayed
 
@@ -99,6 +99,7 @@ def job_whole(
         "progress": redacted(_value("progress", lambda: job.progress_value, show), redact) or None,
         "result": redacted(_value("result", lambda: job.result_value, show), redact) or None,
         "attempts": [_attempt(one, now, show) for one in job.attempts],
+        "earlier": [_earlier(one, now) for one in job.earlier],
     }
 
 
@@ -132,6 +133,11 @@ def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:
     text = visible(str(show("", one.text)), ERROR_LIMIT)
     trace = visible_lines(str(show("", one.trace)), TRACE_LIMIT) if one.trace else ""
     return {"number": one.number, "at": _seconds(one.at, now), "failure": one.failure, "text": text, "trace": trace}
+
+
+def _earlier(one: Earlier, now: int) -> dict[str, object]:
+    times = {"first_at": _seconds(one.first_at, now), "last_at": _seconds(one.last_at, now)}
+    return {"failure": one.failure, "number": one.number, **times}
 
 
 def _seconds(at: int | None, now: int) -> float | None:

@@ -335,6 +335,13 @@ def test_views_bear_whatever_a_program_says(seen: Any) -> None:
     assert "\x1b" not in text + drawn(overview_view(whole, 80)) + drawn(job_view(whole))
 
 
+def test_failures_that_are_no_longer_kept_are_counted() -> None:
+    earlier = [{"failure": "error", "number": 104, "first_at": -7_200.0, "last_at": -60.0}]
+    attempts = [{"number": 125, "failure": "error", "at": -3.0, "text": "boom"}]
+    shown = drawn(job_view({"id": 1, "attempts": attempts, "earlier": earlier})).splitlines()
+    assert shown[-2:] == ["  104 more before: error, from 2h ago to 1m ago", "  125  error  3s ago  boom"]
+
+
 def test_trouble_with_the_store_is_told_above_its_queues() -> None:
     store = {"path": "/srv/jobs.db", "problem": "the disk is full", "since": 75.0, "stale": 2}
     shown = drawn(overview_view({"queues": [], "is_leading": True, "store": store}, 80)).splitlines()

@@ -369,6 +369,15 @@ async def fetch_page(url: str) -> bytes | jobs.Snooze:
     return found or jobs.Snooze(5.0)
 
 
+def look_after_jobs(engine: jobs.Client) -> None:
+    assert_type(engine.backup("copy.db"), int)
+    assert_type(engine.store(), jobs.StoreLook)
+    assert_type(engine.store().stale, int)
+    found = engine.get(1)
+    assert found is not None
+    assert_type(found.earlier, tuple[jobs.Earlier, ...])
+
+
 async def use_jobs(system: otpy.System) -> None:
     assert_type(send_mail("a", "b"), int)
     assert_type(send_mail.new("a", "b", urgent=True), jobs.JobSpec[int])
@@ -408,9 +417,6 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(engine.wants(), list[jobs.Want])
     assert_type(engine.unroutable(), list[jobs.Want])
     assert_type(engine.crews(), list[jobs.CrewLook])
-    assert_type(engine.backup("copy.db"), int)
-    assert_type(engine.store(), jobs.StoreLook)
-    assert_type(engine.store().stale, int)
     assert_type(engine.scale("mail", 8, spare=2), jobs.CrewLook)
     engine.scale("mail", 8, 2)  # type: ignore[call-arg]
     assert_type(engine.schedules(), list[jobs.ScheduleLook])

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from otpy.jobs.args import decode, unpack
 
-__all__ = ["CRASHES", "LIVING", "Attempt", "Failure", "Job", "State"]
+__all__ = ["CRASHES", "LIVING", "Attempt", "Earlier", "Failure", "Job", "State"]
 
 State: TypeAlias = Literal["scheduled", "ready", "running", "done", "dead", "cancelled", "replayed"]
 """`scheduled` waits for its time, `ready` for an agent, `running` has a lease; the others are final.
@@ -37,6 +37,17 @@ class Attempt:
     """What was raised, or how the agent ended: one line, bounded, without secrets."""
     trace: str = ""
     """Where it was raised, as Python prints it, with its causes: the last lines. Empty when nothing was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """Failed attempts from before those that are kept one by one, as far as they failed alike."""
+
+    failure: Failure
+    number: int
+    """How many."""
+    first_at: int
+    last_at: int
 
 
 class Job(NamedTuple):
@@ -83,6 +94,9 @@ class Job(NamedTuple):
     """When it is dead if nobody has begun it; None once it was begun."""
     attempts: tuple[Attempt, ...] = ()
     """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
+    earlier: tuple[Earlier, ...] = ()
+    """What is left of those before: a number and two times for each kind of failure. So a job takes a bounded room,
+    however often it is tried. Filled by `get` alone."""
 
     def __repr__(self) -> str:
         """What tells it from others, without what it carries: that may be secret, and ends up in logs."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy.jobs.model.claim import Ask, Settled
+from otpy.jobs.model.job import Attempt, Earlier
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore
 
@@ -166,11 +167,26 @@ def test_failures_are_counted_apart_and_remembered(store: Store, fence: Fence) -
 
 
 def test_only_the_last_failures_are_kept(store: Store, fence: Fence) -> None:
+    """Of those before a number is left: a job takes a bounded room, however often it is tried."""
     insert(store, new())
-    for _ in range(25):
+    for number in range(1, 126):
         (job,) = claim(store, fence)
-        settle(store, job, "ready", "error")
-    assert [one.number for one in get(store, job.id).attempts] == list(range(6, 26))
+        attempt = Attempt(number=number, at=number * 10, failure="crash" if number == 3 else "error", text="boom")
+        with store.transaction() as tx:
+            tx.settle([Settled(id=job.id, token=job.token, state="ready", attempt=attempt)])
+    found = get(store, job.id)
+    assert [one.number for one in found.attempts] == list(range(106, 126))
+    assert found.earlier == (
+        Earlier(failure="error", number=104, first_at=10, last_at=1_050),
+        Earlier(failure="crash", number=1, first_at=30, last_at=30),
+    )
+    assert found.errors + found.crashes == 125
+    (job,) = claim(store, fence)
+    settle(store, job, "done")
+    with store.transaction() as tx:
+        assert tx.prune(tx.now + 1, 10) == 1
+        rows = tx._db.execute("select (select count(*) from otpy_digest), (select count(*) from otpy_failure)")  # type: ignore[attr-defined]
+        assert rows.fetchone() == (0, 0)
 
 
 def test_what_is_given_back_costs_nothing(store: Store, fence: Fence) -> None:

@@ -34,7 +34,13 @@ update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finis
 # None of these says `returning`: that doubles what a statement costs.
 
 KEPT = 20
-"""Failed attempts of one job that are kept."""
+"""Failed attempts of one job that are kept one by one."""
+DIGEST = """
+insert into otpy_digest (job, failure, number, first_at, last_at) values (?, ?, 1, ?, ?)
+on conflict (job, failure) do update set number = number + 1,
+    first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)
+"""
+"""What is left of one that is not."""
 
 
 def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
@@ -137,10 +143,13 @@ def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
     )
     if attempt.number <= KEPT:
         return
-    db.execute(
-        "delete from otpy_failure where job = ? and (number, at) not in"
-        " (select number, at from otpy_failure where job = ? order by at desc, number desc limit ?)",
-        (id, id, KEPT),
+    old = db.execute(
+        "select failure, number, at from otpy_failure where job = ? order by at desc, number desc limit -1 offset ?",
+        (id, KEPT),
+    ).fetchall()
+    db.executemany(DIGEST, [(id, failure, at, at) for failure, _, at in old])
+    db.executemany(
+        "delete from otpy_failure where job = ? and number = ? and at = ?", [(id, number, at) for _, number, at in old]
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from otpy.jobs.model.job import State
 from otpy.jobs.model.look import QueueLook
-from otpy.jobs.store.sqlite.rows import COLUMNS, attempts_of, job_of
+from otpy.jobs.store.sqlite.rows import COLUMNS, attempts_of, earlier_of, job_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ def get(db: sqlite3.Connection, id: int) -> Job | None:
     if not is_id(id):
         return None
     row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - our own text
-    return None if row is None else job_of(row)._replace(attempts=attempts_of(db, id))
+    return None if row is None else job_of(row)._replace(attempts=attempts_of(db, id), earlier=earlier_of(db, id))
 
 
 def is_id(value: object) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model.job import Attempt, Job
+from otpy.jobs.model.job import Attempt, Earlier, Job
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["COLUMNS", "attempts_of", "job_of"]
+__all__ = ["COLUMNS", "attempts_of", "earlier_of", "job_of"]
 
-COLUMNS = ", ".join("own_key" if name == "key" else name for name in Job._fields if name != "attempts")
-"""What `job_of` wants: the fields of a job in their order, of which `attempts` is the last."""
+BESIDE = ("attempts", "earlier")
+"""What is kept in tables of its own."""
+COLUMNS = ", ".join("own_key" if name == "key" else name for name in Job._fields if name not in BESIDE)
+"""What `job_of` wants: the fields of a job in their order, without the last ones, which are `BESIDE`."""
 
 
 def job_of(row: tuple[Any, ...]) -> Job:
@@ -25,3 +27,10 @@ def attempts_of(db: sqlite3.Connection, id: int) -> tuple[Attempt, ...]:
     text = "select number, at, failure, text, trace from otpy_failure where job = ? order by at, number"
     names = ("number", "at", "failure", "text", "trace")
     return tuple(Attempt(**dict(zip(names, row, strict=True))) for row in db.execute(text, (id,)))
+
+
+def earlier_of(db: sqlite3.Connection, id: int) -> tuple[Earlier, ...]:
+    """What is left of failed attempts that are no longer kept, those that began first."""
+    text = "select failure, number, first_at, last_at from otpy_digest where job = ? order by first_at, failure"
+    names = ("failure", "number", "first_at", "last_at")
+    return tuple(Earlier(**dict(zip(names, row, strict=True))) for row in db.execute(text, (id,)))

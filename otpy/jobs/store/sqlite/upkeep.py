@@ -113,7 +113,7 @@ def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> i
         " order by finished_at limit ?) returning id, queue, state",
         (before, limit),
     ).fetchall()
-    for table in ("otpy_failure", "otpy_once"):
+    for table in ("otpy_failure", "otpy_digest", "otpy_once"):
         db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
     tally.drop((queue, state) for _, queue, state in rows)
     _shrink(db)

@@ -84,6 +84,16 @@ create table otpy_failure (
     primary key (job, number, at)
 ) without rowid;
 
+-- Failed attempts that are no longer kept one by one: how many of each kind, and when.
+create table otpy_digest (
+    job integer not null,
+    failure text not null,
+    number integer not null,
+    first_at integer not null,
+    last_at integer not null,
+    primary key (job, failure)
+) without rowid;
+
 -- What a job does once, over all its attempts: begun by the attempt with this token, and done when it has a result.
 create table otpy_once (
     job integer not null,
