@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import select
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from otpy.core.reason import TimedOut
 from otpy.errors import IgnoredError, SpecError, StartError, StartTimeoutError
+from otpy.places.process.child import Child
 from otpy.places.process.ports import ports_of
+from otpy.places.process.pulse import Heartbeats, Pulse
 from support.far import Far, Near, Odd, greet
+from support.inner import Secretive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def far(*args: Any, **kwargs: Any) -> otpy.ChildSpec:
@@ -49,6 +55,32 @@ def test_it_is_seen_in_the_tree_with_its_place_and_process(farm: otpy.System) ->
     assert (record.place, record.kind, record.status) == ("process", "Far", "idle")
     assert record.process is not None
     assert record.process.pid == ref.call(Far.where)[0]
+
+
+def test_its_process_is_known_when_it_has_started(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[Callable[[], None]] = []
+    known: list[int | None] = []
+    is_born, begin, bind = Child.is_born, Heartbeats.begin, Child.bind
+
+    def hold(child: Child, pid: int, pidfd: int | None) -> None:
+        """What the helper says of it is heard after what it says itself; the one kept ready says nothing yet."""
+        held.append(lambda: is_born(child, pid, pidfd))
+        if child.ref is None:
+            held.pop()()
+
+    def has_spoken(own: Heartbeats, child: Child, limit: float | None) -> Pulse:
+        child.ports.listener.later(0.0, held.pop())
+        return begin(own, child, limit)
+
+    def watch(child: Child, ref: Any, on_born: Any, *rest: Any) -> None:
+        bind(child, ref, lambda *told: (known.append(child.pid), on_born(*told)), *rest)
+
+    monkeypatch.setattr(Child, "is_born", hold)
+    monkeypatch.setattr(Child, "bind", watch)
+    monkeypatch.setattr(Heartbeats, "begin", has_spoken)
+    ref = farm.start(otpy.child(Secretive, "hush").opts(place="process"))
+    monkeypatch.undo()
+    assert known == [ref.waiting.pid] != [None]
 
 
 def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:

@@ -93,10 +93,12 @@ class Child:
         """Bytes so far."""
         self.is_hearing = False
         """Whether something is taken that is not handled yet."""
-        # Guards `pidfd` from being closed while a signal is sent by it, and what is to happen at a birth still to come.
+        # Guards `pidfd` from being closed while a signal is sent by it, what is to happen at a birth still to come, and
+        # the number of those that have told of the birth.
         self._lock = threading.Lock()
         self._is_doomed = False
         self._winds_up = False
+        self._told_birth = 0
         self._options: Options = DEFAULT
         self.pulse: Pulse | None = None
 
@@ -165,6 +167,15 @@ class Child:
             self.pid, self.pidfd = pid, pidfd
         if self._is_doomed:
             self.interrupt()
+        self._note_birth()
+
+    def _note_birth(self) -> None:
+        """One of two tells of it, the helper or the child itself, and neither is always the first."""
+        with self._lock:
+            self._told_birth += 1
+            is_known = self._told_birth == 2  # noqa: PLR2004 - both
+        if is_known:
+            poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
 
     def lose_helper(self) -> None:
         """The helper was killed, and nobody is left who would end the group."""
@@ -270,7 +281,7 @@ class Child:
                 self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
                 if self._options.max_memory_bytes is not None:
                     MemoryWatch(self, self._options.max_memory_bytes)
-                poke(self.ref, lambda own: self._on_born(own, Born.STARTED, None))
+                self._note_birth()
                 self.ports.add_spare(self.origin)
             case [Say.BORN, int(kind), None | Reason() as reason] if self.pulse is None and kind != Born.STARTED:
                 self.failed_birth = (kind, reason)
