@@ -56,7 +56,8 @@ def refuse_network(path: Path) -> None:
         return
     kind = file_system_of(path, mounts)
     if kind in NETWORK:
-        raise StoreError(str(path), f"it is on a network file system ({kind}), whose locks cannot be relied on")
+        problem = f"it is on a network file system ({kind}), whose locks cannot be relied on: use a local disk"
+        raise StoreError(str(path), problem)
 
 
 def file_system_of(path: Path, mounts: str) -> str | None:
