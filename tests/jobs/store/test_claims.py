@@ -227,14 +227,45 @@ def test_what_is_ready_does_not_wait_again_when_the_clock_is_set_back(store: Sto
     assert [job.id for job in claim(store, fence)] == [made.id]
 
 
-def test_one_that_was_claimed_elsewhere_is_counted_as_well(store: Store, fence: Fence) -> None:
-    """The queue of a claim that another program has made is looked up."""
+def test_an_end_is_counted_where_its_job_belongs(store: Store, fence: Fence) -> None:
     insert(store, new(queue="other"))
     (job,) = claim(store, fence, queues=("other",))
-    getattr(store, "_claims", {}).clear()
     assert settle(store, job, "done")
     with store.transaction() as tx:
         assert {look.name: look.numbers for look in tx.queues()}["other"] == {"ready": 0, "running": 0, "done": 1}
+
+
+def test_many_claims_and_many_ends_are_few_statements() -> None:
+    """Each statement has its price, however little it does, and there were two for each job."""
+    with closing(SqliteStore(":memory:")) as store:
+        insert(store, *[new() for _ in range(60)])
+        with store.transaction() as tx:
+            fence = Fence(name="jobs", epoch=tx.elect("jobs", "me", 1_000) or 0)
+        said: list[str] = []
+        store._db.set_trace_callback(said.append)
+        jobs = claim(store, fence, 60)
+        ends = [Settled(id=job.id, token=job.token, state="done", result=b"") for job in jobs]
+        with store.transaction() as tx:
+            assert tx.settle(ends) == [True] * 60
+    assert len([text for text in said if "otpy_job" in text]) < 8
+
+
+def test_each_end_has_its_own_result_and_is_refused_by_itself(store: Store, fence: Fence) -> None:
+    insert(store, *[new() for _ in range(4)])
+    a, b, c, d = claim(store, fence, 4)
+    with store.transaction() as tx:
+        tx.cancel([c.id], "why")
+        ends = [(a, b"a", 0), (b, b"b", 0), (c, b"c", 0), (d, b"d", 1), (b, b"again", 0)]
+        made = [Settled(id=job.id, token=job.token + late, state="done", result=result) for job, result, late in ends]
+        assert tx.settle(made) == [True, True, True, False, False]
+    found = [get(store, job.id) for job in (a, b, c, d)]
+    assert [(job.state, job.result) for job in found] == [
+        ("done", b"a"),
+        ("done", b"b"),
+        ("cancelled", None),
+        ("running", None),
+    ]
+    assert numbers(store) == {"done": 2, "cancelled": 1, "running": 1}
 
 
 def test_an_end_that_cannot_be_written_holds_up_no_other(store: Store, fence: Fence) -> None:

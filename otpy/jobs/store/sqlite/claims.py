@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.job import CRASHES
-from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+from otpy.jobs.store.sqlite.rows import COLUMNS, claimed, marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,16 +16,21 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancelled", "claim", "give", "is_done", "note", "renew", "settle", "wanted"]
+__all__ = ["cancelled", "claim", "finish", "give", "is_done", "note", "renew", "settle", "wanted"]
 
-TAKE = "update otpy_job set state = 'running', attempt = ?, token = ?, owner = ?, lease_until = ? where id = ?"
-
+TAKE = """
+update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, owner = ?, lease_until = ?
+where id in ({marks})
+"""
 AS_CLAIMED = "where id = ? and token = ? and state = 'running'"
-DONE = f"""
-update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ?
-{AS_CLAIMED} and not is_cancelled
-"""  # noqa: S608 - our own text
-"""What most attempts lead to, and no more."""
+RUNNING = "select id, token, queue from otpy_job where state = 'running' and not is_cancelled and id in ({marks})"
+DONE = """
+update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ? where id in ({marks})
+"""
+"""What most attempts lead to, and no more. One statement for many rows: each has its price, however little it does, and
+lets go of the interpreter, for which it then has to wait."""
+PART = 500
+"""Rows of one statement."""
 ENDED = f"""
 update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finished_at = ?,
     run_at = coalesce(?, run_at), reason = ?, errors = errors + ?, crashes = crashes + ?,
@@ -53,13 +59,13 @@ def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]
 def give(db: sqlite3.Connection, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
     """Give these rows of jobs to the owners of a wish."""
     until = now + ask.lease_ms
-    jobs = [
-        job._replace(state="running", attempt=job.attempt + 1, token=job.token + 1, owner=owner, lease_until=until)
-        for job, owner in zip(map(job_of, rows), ask.owners, strict=False)
-    ]
-    db.executemany(TAKE, [(job.attempt, job.token, job.owner, until, job.id) for job in jobs])
+    jobs = [claimed(row, owner, until) for row, owner in zip(rows, ask.owners, strict=False)]
+    owned: dict[str, list[int]] = {}
+    for job in jobs:
+        owned.setdefault(job.owner, []).append(job.id)
+    for owner, ids in owned.items():
+        db.execute(TAKE.format(marks=marks(ids)), (owner, until, *ids))
     tally.moves(ask.queue, "ready", "running", len(jobs))
-    tally.claimed(jobs)
     return jobs
 
 
@@ -86,14 +92,25 @@ def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
     return " and ".join(where), values
 
 
+def finish(db: sqlite3.Connection, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:
+    """Write down of which attempts all went well; returns (id, token) of those: the others are for `settle`."""
+    well = {one[:2]: one for one in reversed(outcomes) if one.state == "done" and one.attempt is None}
+    finished: set[tuple[int, int]] = set()
+    for start in range(0, len(well), PART):
+        ids = [one for one, _ in islice(well, start, start + PART)]
+        found = [row for row in db.execute(RUNNING.format(marks=marks(ids)), ids) if row[:2] in well]
+        results: dict[bytes | None, list[int]] = {}
+        for job, token, queue in found:
+            results.setdefault(well[job, token].result, []).append(job)
+            tally.moves(queue, "running", "done", 1)
+        for result, those in results.items():
+            db.execute(DONE.format(marks=marks(those)), (result, now, *those))
+        finished.update(row[:2] for row in found)
+    return finished
+
+
 def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> bool:
     """Write down how one attempt went."""
-    queue = tally.queue_of(outcome.id)
-    if queue is not None and outcome.state == "done" and outcome.attempt is None:
-        done = db.execute(DONE, (outcome.result, now, outcome.id, outcome.token))
-        if done.rowcount:
-            tally.moves(queue, "running", "done", 1)
-            return True
     row = db.execute(f"select queue, is_cancelled, reason from otpy_job {AS_CLAIMED}", outcome[:2]).fetchone()  # noqa: S608
     if row is None:
         return False

@@ -8,18 +8,37 @@ from otpy.jobs.model.job import Attempt, Earlier, Job
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
-__all__ = ["COLUMNS", "attempts_of", "earlier_of", "job_of"]
+__all__ = ["COLUMNS", "attempts_of", "claimed", "earlier_of", "job_of", "marks"]
 
 BESIDE = ("attempts", "earlier")
 """What is kept in tables of its own."""
 COLUMNS = ", ".join("own_key" if name == "key" else name for name in Job._fields if name not in BESIDE)
 """What `job_of` wants: the fields of a job in their order, without the last ones, which are `BESIDE`."""
 
+STATE, ATTEMPT, TOKEN, OWNER, LEASE = map(Job._fields.index, ("state", "attempt", "token", "owner", "lease_until"))
+"""What a claim changes."""
+
 
 def job_of(row: tuple[Any, ...]) -> Job:
     """A row of `COLUMNS` as a job; its attempts are not read."""
     return Job(*row)
+
+
+def claimed(row: Sequence[Any], owner: str, until: int) -> Job:
+    """A row of `COLUMNS` as the job that it is once it is claimed."""
+    fields = [*row]
+    fields[STATE] = "running"
+    fields[ATTEMPT] += 1
+    fields[TOKEN] += 1
+    fields[OWNER], fields[LEASE] = owner, until
+    return Job(*fields)
+
+
+def marks(values: Sequence[object]) -> str:
+    """As many places for values as these need."""
+    return ", ".join("?" * len(values))
 
 
 def attempts_of(db: sqlite3.Connection, id: int) -> tuple[Attempt, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,17 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Known", "Tally"]
 
 
-MOST = 10_000
-"""Claims whose queue is remembered."""
-
-
 @dataclass(slots=True)
 class Known:
     """What holds over transactions."""
 
-    claims: dict[int, str] = field(default_factory=dict)
-    """The queues of jobs that were claimed here. A job never changes its queue, so they hold whether that was kept or
-    not, and save a look at each row that is settled."""
     horizon: int | None = None
     """The first time at which something has to be done, as who does it was told; None: who knows."""
 
@@ -37,22 +30,11 @@ class Tally:
         """None yet; `known` is what earlier transactions on this connection have found."""
         self._changes: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._known = Known() if known is None else known
-        self._claims = self._known.claims
         self._horizon = self._known.horizon
         self.ready: set[str] = set()
         """Queues in which a job has become ready."""
         self.due: int | None = None
         """The first time that was written down at which something has to be done, if it is before all known ones."""
-
-    def claimed(self, jobs: Iterable[Job]) -> None:
-        """Remember where these belong."""
-        if len(self._claims) > MOST:  # others have settled them
-            self._claims.clear()
-        self._claims.update({job.id: job.queue for job in jobs})
-
-    def queue_of(self, id: int) -> str | None:
-        """Where a job that is settled belongs, if it was claimed here."""
-        return self._claims.pop(id, None)
 
     def add(self, queue: str, state: State) -> None:
         """One more."""

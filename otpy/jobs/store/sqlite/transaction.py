@@ -93,7 +93,11 @@ class SqliteTransaction:
 
     def settle(self, outcomes: Sequence[Settled], *, is_again: bool = False) -> list[bool]:
         """Write down how attempts went."""
-        done = [self._settle(outcome) for outcome in outcomes]
+        finished = claims.finish(self._db, self._tally, outcomes, self.now)
+        done = []
+        for outcome in outcomes:
+            done.append(outcome[:2] in finished or self._settle(outcome))
+            finished.discard(outcome[:2])  # of one attempt no other end is accepted
         if not (is_again or all(done)):
             for one, is_kept in zip(outcomes, done, strict=True):
                 self._kept(is_kept, Stale(one.id, one.token, "end"))

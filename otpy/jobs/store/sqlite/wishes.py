@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.store.sqlite import claims, fair
+from otpy.jobs.store.sqlite.rows import marks
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,7 +50,7 @@ def _giving(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
     kinds = None if ask.kinds is None else [kind for kind in ask.kinds if _may_run(ask, kind)]
     if kinds == [] or not ask.needs:
         return  # SQLite plans nothing for an index that is asked for nothing
-    limits = "" if kinds is None else f"and kind in ({_marks(kinds)}) and needs in ({_marks(ask.needs)})"
+    limits = "" if kinds is None else f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)})"
     values = () if kinds is None else (*kinds, *ask.needs)
     for (queue,) in db.execute(GIVING.format(limits=limits), (json.dumps(ask.queues), *values)):
         yield queue
@@ -57,10 +58,6 @@ def _giving(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
 
 def _may_run(ask: Ask, kind: str) -> bool:
     return kind not in ask.not_kinds and ask.kind_rooms.get(kind, 1) > 0
-
-
-def _marks(values: Sequence[str]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _narrowed(ask: Ask, queue: str, owners: tuple[str, ...], given: Sequence[Job]) -> Ask:
