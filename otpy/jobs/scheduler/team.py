@@ -21,7 +21,7 @@ __all__ = ["Team", "Worker"]
 
 R = TypeVar("R")
 
-AHEAD = 64
+AHEAD = 128
 """Jobs that a team may have at hand at most, beside those that its agents do."""
 
 
@@ -84,7 +84,8 @@ class Team(Generic[R]):
         if not self.is_open:
             return ()
         named = tuple(worker.name for worker, _ in zip(self.resting, range(self.free - len(self.hand)), strict=False))
-        ahead = min(AHEAD, self.ended) - max(0, len(self.hand) - self.free)
+        # Twice what ended while the last ones came: agents do the one half of it while the other is on its way.
+        ahead = min(AHEAD, 2 * self.ended - 1) - max(0, len(self.hand) - self.free)
         return named + (hand_of(self.crew.name),) * ahead
 
     def drop_hand(self) -> list[Job]:
