@@ -101,7 +101,7 @@ class Janitor(GenServer):
         self._failures = 0
         self._timer: Timer | None = None
         self.send_interval(setup.lease * UPKEEP, "upkeep")
-        for first in ("round", "upkeep", "poll"):
+        for first in ("poll", "upkeep"):
             self.ref.tell(first)
 
     def handle_info(self, message: object) -> None:
@@ -182,11 +182,10 @@ class Janitor(GenServer):
         except StoreError:
             seen = self._seen
         if seen != self._seen:
-            self._poll, self._idle, is_first, self._seen = self.setup.poll, 0, self._seen < 0, seen
-            if not is_first:
-                self._is_news = True
-                self._round()
-                self.timekeeper.tell("look")  # it may be a schedule
+            self._poll, self._idle, self._seen = self.setup.poll, 0, seen
+            self._is_news = True  # at first as well: what was written since the scheduler looked is news
+            self._round()
+            self.timekeeper.tell("look")  # it may be a schedule
         else:
             self._idle += 1
             if self._idle > LAZY and self.system.is_virtual:
