@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from otpy.jobs.scheduler.load import Load
+from otpy.jobs.setup import Queue
 
 from .rows import row
 
 
 def test_tenants_that_have_gone_leave_nothing_behind() -> None:
     """Before, each wish took along a nought for every tenant that there had ever been."""
-    load = Load({}, {})
+    load = Load({name: Queue(name) for name in ("q0", "q1")}, {})
     jobs = [row(id=number, queue=f"q{number % 2}", tenant=f"t{number}") for number in range(4)]
     for job in jobs:
         load.add(job)

@@ -46,8 +46,7 @@ class _Doing(GenServer):
         ledger: NamedRef[Ledger] = self.system.ref(f"{engine}/ledger")
         self.office = Office(self.ref, self.scheduler, ledger, None if is_apart else Bank(self.system, engine, loan))
         self.crew, self.kinds = crew, kinds
-        self.doing: tuple[int, int, Flag] | None = None
-        self.at = ""
+        self.doing: tuple[Job, Flag] | None = None
         self.task: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
         self.ear: Ref[Ear] | None = None
         if is_apart:
@@ -58,7 +57,8 @@ class _Doing(GenServer):
     @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows what it does."""
-        return f"Agent{getattr(self, 'at', '')}"
+        doing = getattr(self, "doing", None)
+        return "Agent" if doing is None else "Agent at job {0.id}, {0.kind}, attempt {0.attempt}".format(*doing)
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
         """Say that it is there."""
@@ -67,21 +67,19 @@ class _Doing(GenServer):
     def begin(self, job: Job, until: float | None, flag: Flag | None) -> Running:
         """Begin one; `flag` is set when it is cancelled, and is made here when it could not come along."""
         own = Flag() if flag is None else flag
-        self.doing = (job.id, job.token, own)
-        self.at = f" at job {job.id}, {job.kind}, attempt {job.attempt}"
+        self.doing = job, own
         return Running(job, until, self.office, own)
 
     def tell(self, job: Job, report: Report) -> None:
         """Say how it went."""
         self.doing = None
-        self.at = ""
         self.scheduler.cast(Desk.report, self.ref, job.id, job.token, report)
 
     def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signal has it
         """SIGTERM, from whomever: the job is told, and goes on as long as it is let."""
         doing = self.doing
         if doing is not None:
-            doing[2].is_up = True
+            doing[1].is_up = True
 
 
 class Agent(_Doing):

@@ -30,6 +30,9 @@ MOST_TRACE, MOST_TRACE_LINES = 4_000, 40
 MOST_TEXT = 2_000
 """Characters of a reason."""
 
+NOTHING = pack(None)
+"""What most jobs return."""
+
 Report: TypeAlias = tuple[str, Any]
 """How an attempt went, as plain data: it may come out of a process."""
 
@@ -59,10 +62,12 @@ def report_of(kind: Kind[..., Any], result: object) -> Report:
             return "cancelled", safe_str(reason, MOST_TEXT)
         case Dead(reason=reason):
             return "dead", safe_str(reason, MOST_TEXT)
-    if inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+    if result is not None and (
+        inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)
+    ):
         return _unkept(kind, f"it returned a {_close(result)}: nothing of its code has run; declare it with async def")
     try:
-        return "done", pack(result)
+        return "done", NOTHING if result is None else pack(result)
     except ArgumentsError as error:
         return _unkept(kind, f"its result cannot be kept: {error.problem}")
 

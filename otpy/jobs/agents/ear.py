@@ -27,8 +27,8 @@ class Ear(GenServer):
     def cancel(self, id: int, token: int) -> None:
         """Set the flag of the job, if it still runs, and send SIGTERM, for which its own code may have a handler."""
         doing = self.agent.doing
-        if doing is not None and (doing[0], doing[1]) == (id, token):
-            doing[2].is_up = True
+        if doing is not None and (doing[0].id, doing[0].token) == (id, token):
+            doing[1].is_up = True
             task = self.agent.task
             if task is not None:
                 with suppress(RuntimeError):  # its loop has just been closed: it has ended

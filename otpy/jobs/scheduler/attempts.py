@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempts"]
 
+WELL = {"done": True, "failed": False}
+"""What a report says of the breakers that its job depends on."""
+
 
 class Attempts:
     """Part of the scheduler, and in its thread: it knows the agents by the scheduler's books, and kills them.
@@ -122,7 +125,7 @@ class Attempts:
         """An agent says how it went."""
         job = self._books.end(agent, id, token)
         if job is not None:
-            self._gates.leave(id, token, is_well={"done": True, "failed": False}.get(report[0]))
+            self._gates.leave(id, token, is_well=WELL.get(report[0]))
             self._settle(job, self._judge.reported(job, report))
 
     def die(self, agent: Ref[Any], reason: Reason, *, is_open: bool) -> None:

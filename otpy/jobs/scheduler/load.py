@@ -63,12 +63,14 @@ class Load:
         return rooms
 
     def tenants(self, queue: str) -> dict[str, int]:
-        """How many jobs of each tenant run."""
+        """How many jobs of each tenant run, in a queue that is declared."""
         return dict(self._tenants.get(queue, {}))
 
     def _count(self, job: Job, change: int) -> None:
-        _add(self._running, job.queue, change)
         _add(self._kinds, job.kind, change)
+        if job.queue not in self._queues:
+            return  # without limits, so nobody asks
+        _add(self._running, job.queue, change)
         if job.tenant:
             _add(self._tenants.setdefault(job.queue, Counter()), job.tenant, change)
             if not self._tenants[job.queue]:
