@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,10 +42,12 @@ def default_directory() -> Path:
 
 def search() -> list[Path]:
     """Every directory in which a program of this user may have put its socket, the likeliest first."""
+    from tempfile import gettempdir  # noqa: PLC0415 - brings every kind of compression
+
     uid = os.geteuid()
     runtime = [os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{uid}"]
     homes = [Path(place) / "otpy" for place in runtime if place and _is_own_directory(place, uid)]
-    return list(dict.fromkeys([*homes, Path(tempfile.gettempdir()) / f"otpy-{uid}"]))
+    return list(dict.fromkeys([*homes, Path(gettempdir()) / f"otpy-{uid}"]))
 
 
 def open_directory(path: Path, *, create: bool = False) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -248,7 +247,7 @@ def _summary(system: Inspected) -> Summary:
         name=system.name,
         pid=os.getpid(),
         version=otpy_version(),
-        python=platform.python_version(),
+        python=sys.version.partition(" ")[0],
         command=visible(" ".join(sys.argv)),
         started_at=system.started_at,
         uptime=max(0.0, time.time() - system.started_at),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known word that is nearest, or None when none is near; `cutoff` is difflib's."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for those who misspell
+
     near = get_close_matches(word[:MAX_LETTERS], known, n=1, cutoff=cutoff)
     return near[0] if near else None
 

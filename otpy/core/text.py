@@ -13,14 +13,10 @@ import builtins
 import collections
 import dataclasses
 import datetime as dt
-import decimal
 import enum
-import pathlib
 import reprlib
 import sys
 import types
-import uuid
-import zoneinfo
 from itertools import islice, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -48,14 +44,18 @@ MAX_INT_BITS = 512
 LEAVES = frozenset(
     (
         *(Verbatim, type(None), bool, float, complex, range, types.EllipsisType, types.NotImplementedType),
-        *(dt.date, dt.timedelta, dt.timezone, zoneinfo.ZoneInfo, decimal.Decimal),
-        *(uuid.UUID, pathlib.PosixPath, pathlib.PurePosixPath, pathlib.WindowsPath, pathlib.PureWindowsPath),
+        *(dt.date, dt.timedelta, dt.timezone),
     )
 )
 """Exactly these types say themselves what they are: quickly, and without asking anything foreign."""
 
-ZONES = (type(None), dt.timezone, zoneinfo.ZoneInfo)
-"""Time zones a `datetime` may ask while it writes itself."""
+ALSO_LEAVES = {
+    "Decimal": "decimal",
+    "UUID": "uuid",
+    "ZoneInfo": "zoneinfo",
+    **dict.fromkeys(("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"), "pathlib"),
+}
+"""So do these, by the module they are in: who has a value of such a type has imported it, otpy need not."""
 
 BYTES = (bytes, bytearray)
 SEQUENCES = (list, tuple)
@@ -182,7 +182,14 @@ def _is_plain(value: object, depth: int = 0) -> bool:
         return depth < MAX_DEPTH and len(items) <= 10 * MAX_ITEMS and all(_is_plain(item, depth + 1) for item in items)
     if kind is int:
         return cast("int", value).bit_length() <= MAX_INT_BITS
-    return kind in {str, bytes} or kind in LEAVES
+    return kind in {str, bytes} or _is_leaf(kind)
+
+
+def _is_leaf(kind: type) -> bool:
+    if kind in LEAVES:
+        return True
+    home = sys.modules.get(ALSO_LEAVES.get(_CLASS_NAME(kind), ""))
+    return home is not None and vars(home).get(_CLASS_NAME(kind)) is kind
 
 
 class _Description:
@@ -207,7 +214,7 @@ class _Description:
 
     def _leaf(self, value: object) -> str | None:
         kind = type(value)
-        if kind in LEAVES or (kind in {dt.datetime, dt.time} and _has_known_zone(value)):
+        if _is_leaf(kind) or (kind in {dt.datetime, dt.time} and _has_known_zone(value)):
             return repr(value)
         if issubclass(kind, enum.Enum):
             return f"{type_name(kind)}.{vars(value).get('_name_')}"
@@ -285,7 +292,9 @@ def _fields_of(kind: type) -> list[str]:
 
 
 def _has_known_zone(value: object) -> bool:
-    return type(cast("dt.time", value).tzinfo) in ZONES
+    """Of a `datetime`, which asks its time zone while it writes itself."""
+    zone = type(cast("dt.time", value).tzinfo)
+    return zone in {type(None), dt.timezone} or (_CLASS_NAME(zone) == "ZoneInfo" and _is_leaf(zone))
 
 
 def _quoted(text: str | bytes, limit: int) -> str:

@@ -7,8 +7,11 @@ import datetime as dt
 import enum
 import subprocess
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -94,6 +97,10 @@ RING.append(RING)
         (frozenset(), "frozenset()"),
         (Colour.RED, f"{__name__}.Colour.RED"),
         (PurePosixPath("/etc"), "PurePosixPath('/etc')"),
+        (Decimal("1.50"), "Decimal('1.50')"),
+        (UUID(int=7), "UUID('00000000-0000-0000-0000-000000000007')"),
+        (ZoneInfo("UTC"), "zoneinfo.ZoneInfo(key='UTC')"),
+        (dt.time(1, tzinfo=ZoneInfo("UTC")), "datetime.time(1, 0, tzinfo=zoneinfo.ZoneInfo(key='UTC'))"),
         (dt.timedelta(1), "datetime.timedelta(days=1)"),
         (dt.datetime(2026, 1, 2, tzinfo=dt.UTC), "datetime.datetime(2026, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)"),
         (int, "<class int>"),
@@ -121,6 +128,12 @@ def test_what_python_builds_is_written_out(value: object, expected: str) -> None
 )
 def test_foreign_code_is_never_run(value: object, expected: str) -> None:
     assert safe_repr(value) == expected
+
+
+def test_a_class_with_the_name_of_a_trusted_one_is_not_trusted() -> None:
+    loud = type("Decimal", (Foreign,), {"__module__": "decimal"})
+
+    assert safe_repr(loud()) == "<decimal.Decimal>"
 
 
 def test_a_repr_written_by_hand_keeps_its_fields_hidden() -> None:
