@@ -1,4 +1,4 @@
-"""otpy: Erlang/OTP-style supervision trees for Python services."""
+"""All that `from otpy import …` gives, and with it everything that a program of actors runs on."""
 
 from __future__ import annotations
 

@@ -86,6 +86,8 @@ def load(target: str) -> Any:  # whatever a module holds; what runs it says whet
         raise CommandUsageError(f"{target!r} is no module:Tree, such as shop:Shop")
     if "/" in module_name or module_name.startswith("."):
         raise CommandUsageError(f"{module_name!r} is no module: name it as an import does, such as shop or shop.tree")
+    import otpy.front  # noqa: F401, PLC0415 - a tree is looked at with all that it would run on
+
     found: object = _imported(module_name)
     for part in name.split("."):
         if not hasattr(found, part):

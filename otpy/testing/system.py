@@ -6,6 +6,9 @@ import asyncio
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import otpy.actors.adopted
+import otpy.actors.function
+import otpy.places  # noqa: F401 - they register themselves, as for `otpy.run`
 from otpy.events.hook import Events
 from otpy.runtime.home import PLACES
 from otpy.runtime.records import kept_by

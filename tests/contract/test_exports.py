@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from textwrap import dedent
 
 import pytest
 
+import otpy
+from otpy import front
 from support.source import ROOT, Module, house
 
 HOUSE = house()
@@ -32,6 +37,13 @@ def exported(module: Module) -> list[str]:
 def words(folder: str, pattern: str) -> set[str]:
     """Every identifier in the files of a folder."""
     return {word for path in (ROOT / folder).rglob(pattern) for word in re.findall(r"\w+", path.read_text())}
+
+
+def fresh(code: str) -> list[str]:
+    """The lines that a fresh interpreter writes."""
+    return subprocess.run(
+        [sys.executable, "-c", dedent(code)], check=True, capture_output=True, text=True, timeout=60
+    ).stdout.splitlines()
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -61,7 +73,45 @@ def test_all_of_a_public_module_leaves_nothing_public_out(name: str) -> None:
 
 
 def test_the_front_door_has_no_logic() -> None:
-    assert HOUSE["otpy"].defined == set()
+    assert HOUSE["otpy"].defined == HOUSE["otpy.front"].defined == set()
+
+
+def test_both_halves_of_the_front_door_have_the_same_names() -> None:
+    brought = {item.alias for item in HOUSE["otpy"].imports if item.module == "otpy.front"}
+
+    assert set(exported(HOUSE["otpy"])) == set(exported(HOUSE["otpy.front"])) == brought
+    assert {name for name in exported(HOUSE["otpy"]) if getattr(otpy, name) is not getattr(front, name)} == set()
+
+
+def test_the_front_door_opens_at_the_first_name() -> None:
+    """What comes with it is there as well, as before; a wrong name is told as for any other module."""
+    said = fresh("""
+        import otpy, sys
+        print("GenServer" in dir(otpy), hasattr(otpy, "__wrapped__"), "otpy.front" in sys.modules)
+        print(otpy.errors.OtpyError is otpy.OtpyError, "otpy.front" in sys.modules)
+        try:
+            otpy.GenServr
+        except AttributeError as error:
+            print(error, error.name, error.obj is otpy)
+    """)
+
+    assert said == [
+        "True False False",
+        "True True",
+        "module 'otpy' has no attribute 'GenServr' GenServr True",
+    ]
+
+
+def test_a_look_at_a_program_loads_nothing_that_runs_one() -> None:
+    """It were half of the time that a command takes."""
+    said = fresh("""
+        import sys
+        from otpy.cli import info, jobs, operate, ps, tree, why
+        print({name.split(".")[1] for name in sys.modules if name.startswith("otpy.")} - {"cli", "control", "core"})
+        print({"asyncio", "pykka"} & sys.modules.keys())
+    """)
+
+    assert said == ["{'errors'}", "set()"]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -24,6 +24,7 @@ FLOORS = {
     "jobs": 5,
     "testing": 5,
     "app": 6,
+    "front": 7,
     "": 7,  # the front door, otpy/__init__.py
     "demo": 8,
     "cli": 9,
@@ -34,6 +35,8 @@ USERS = {"demo"}
 GROUND = 0
 """`errors`, `events` and `core` are one piece in three places: a spec raises an error, an error carries a reason."""
 
+FRONT = "otpy.front"
+"""The other half of the front door, which is loaded at its first name."""
 PYKKA_DOOR = "otpy.runtime.pykka"
 
 
@@ -74,9 +77,9 @@ def problems(module: Module, item: Import, reached: str, modules: dict[str, Modu
         return
     if FLOORS[other] > FLOORS[own]:
         yield f"{own or 'the front door'} (floor {FLOORS[own]}) imports {reached} (floor {FLOORS[other]}) above it"
-    elif FLOORS[other] == FLOORS[own] != GROUND and own != other:
+    elif FLOORS[other] == FLOORS[own] != GROUND and own != other and reached != FRONT:
         yield f"{own} imports its neighbour {reached}"
-    if item.name and passes_on(item.name, modules[reached]):
+    if item.name and reached != FRONT and passes_on(item.name, modules[reached]):
         yield f"{item.name} is not defined in {reached}; name the defining module"
 
 

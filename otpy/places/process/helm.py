@@ -108,7 +108,8 @@ class Helm:
 
 
 def _spawn(far: int) -> subprocess.Popen[bytes]:
-    code = f"import sys; sys.path[:] = {search_path()!r}; from otpy.places.process.helper import main; main()"
+    front = "import otpy.front; " if "otpy.front" in sys.modules else ""  # once, before all forks, if they need it
+    code = f"import sys; sys.path[:] = {search_path()!r}; {front}from otpy.places.process.helper import main; main()"
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing
     return subprocess.Popen(  # noqa: S603 - our own interpreter and code
         [sys.executable, *flags, "-c", code, str(far)],
