@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 STORIES = [page for page in pages() if any({"first", "second"} & {*block.marks} for block in blocks(page))]
 
 
+@pytest.mark.any_python
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
 def test_a_page_shows_what_happens(page: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from support.source import ROOT
 from .chaos.plan import plan
 
 
+@pytest.mark.any_python
 @pytest.mark.timeout(300)
 @pytest.mark.report("J32", "coleifer/huey#253")
 @pytest.mark.report("J2", "oban-bg/oban#430")

@@ -20,12 +20,19 @@ MANY = {"tree": 10_000, "crowd": 5_000}
 
 
 def runs() -> list[object]:
-    """Fifty seeds each; those beyond the first few are for long runs."""
+    """Fifty seeds each."""
     return [
-        pytest.param(name, first, id=f"{name}-{first}", marks=[] if first < FEW[name] else pytest.mark.stress)
+        pytest.param(name, first, id=f"{name}-{first}", marks=marks(name, first))
         for name, last in MANY.items()
         for first in range(0, last, STEP)
     ]
+
+
+def marks(name: str, first: int) -> list[pytest.MarkDecorator]:
+    """Each Python plays the first; more orders of the same turns say nothing more of it; most are for long runs."""
+    if first >= FEW[name]:
+        return [pytest.mark.stress]
+    return [pytest.mark.any_python] if first else []
 
 
 @pytest.mark.parametrize(("name", "first"), runs())
