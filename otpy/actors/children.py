@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.core.spec import BRUTAL_KILL, INFINITY
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ class Entry:
         return "supervisor" if self.cls.is_supervisor else "worker"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChildInfo:
     """One row of `which_children`. OTP: {Id, Child, Type, Modules}."""
 
@@ -83,7 +83,7 @@ class ChildInfo:
     """What it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChildCounts:
     """What `count_children` returns."""
 

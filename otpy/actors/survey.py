@@ -10,7 +10,6 @@ asked for its children in `Keeper.otpy_init` and `declare`; both walks go throug
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import Entry
@@ -21,6 +20,7 @@ from otpy.actors.supervisor import Supervisor
 from otpy.core.part import BEYOND, SEALED, Finding, Flags, Part
 from otpy.core.spec_check import check_spec, check_specs
 from otpy.core.text import exception_line
+from otpy.core.value import value
 from otpy.errors import SpecError
 from otpy.runtime.actor import Actor
 from otpy.runtime.spawn import actor_class
@@ -39,7 +39,7 @@ ANY = "*"
 """The id of whatever a dynamic supervisor starts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Survey:
     """What a look at a declared tree has found."""
 

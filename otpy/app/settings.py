@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -20,6 +19,7 @@ from otpy.control.server import ControlServer
 from otpy.core.naming import snake
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
+from otpy.core.value import value
 from otpy.errors import SpecError
 from otpy.runtime.system import LOOP_BLOCKED_AFTER, MAX_THREADS, MAX_ZOMBIES, check_blocked_after
 
@@ -54,7 +54,7 @@ class RunOptions(TypedDict, total=False):
     redact: Callable[[str, object], object] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Settings:
     """How a program runs; `run` says what each option means."""
 

@@ -6,7 +6,6 @@ import os
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +26,7 @@ from otpy.control.peers import ROOT, may_talk, peer_of
 from otpy.control.wire import PROTOCOL, FrameReader, decode, encode, otpy_version
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ CHUNK = 256 * 1024
 """Bytes read at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Endpoint:
     """A socket that may be a running program's."""
 
@@ -58,7 +58,7 @@ class Endpoint:
     """Where it lies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Hello:
     """What a program says first on every connection."""
 

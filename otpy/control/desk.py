@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError, ControlError, RightsError, VersionError, WireError
 from otpy.control.rights import allows
 from otpy.control.wire import PROTOCOL, decode, encode, otpy_version
 from otpy.core.text import exception_line, safe_str, visible
+from otpy.core.value import value
 from otpy.errors import OtpyError
 from otpy.runtime.timebox import TimeBox
 
@@ -27,7 +27,7 @@ SMALL = 1024 * 1024
 """Bytes that a greeting or an error never reaches, however long the id it repeats."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """One request that may be run."""
 

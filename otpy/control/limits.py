@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
+from otpy.core.value import value
 from otpy.errors import SpecError
 
 __all__ = ["Limits"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Limits:
     """The limits of one control socket; times in seconds.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 import sys
-from dataclasses import dataclass
+
+from otpy.core.value import value
 
 __all__ = ["ROOT", "Peer", "may_talk", "peer_of"]
 
@@ -15,7 +16,7 @@ _MACOS = struct.Struct("=II")  # the head of struct xucred: version, uid
 _MACOS_LEVEL, _MACOS_PEERCRED, _MACOS_PEERPID = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Peer:
     """A process at the other end: the one that connected, or the one that listens."""
 

@@ -6,12 +6,13 @@ get a neutral value, and a field of the wrong type is refused as a whole frame w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from otpy.control.errors import WireError
 from otpy.core.exits import ExitAction, ExitRecord
 from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +96,7 @@ class Inspected(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Summary:
     """One program, as `otpy ps` shows it."""
 
@@ -117,7 +118,7 @@ class Summary:
     """Actors, zombies, threads, run queue."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Snapshot:
     """A program's tree at one moment."""
 
@@ -131,7 +132,7 @@ class Snapshot:
     """Records that did not fit into the reply."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Detail:
     """One actor, as `otpy info` shows it."""
 
@@ -141,7 +142,7 @@ class Detail:
     """What its thread is doing now, when it runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Exits:
     """What is remembered of exits, as `otpy why` shows it."""
 

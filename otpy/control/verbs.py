@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
@@ -14,6 +14,7 @@ from otpy.control.snapshot import Detail, Exits, Inspected, Snapshot, Summary, t
 from otpy.control.wire import otpy_version
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible, visible_lines
+from otpy.core.value import value
 from otpy.runtime.history import MAX_KEPT
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ MAX_STACK = 20_000
 """Characters of a stack, from its inner end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Verb:
     """One thing a program can be asked."""
 

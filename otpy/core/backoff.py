@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from otpy.core.number import is_number
+from otpy.core.value import value
 
 __all__ = ["Backoff", "delay", "delay_as_asked", "is_healthy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Backoff:
     """Pauses, each longer than the one before: `.opts(backoff=otpy.Backoff(first=0.5, most=30.0))`, or of a retry.
 

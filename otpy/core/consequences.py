@@ -6,12 +6,13 @@ windows of time in which restarts are counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from otpy.core.reason import Crashed, Killed, Normal, Reason, RestartLimit, Shutdown
 from otpy.core.story import Story, exit_code_of, is_end_of, limit_of
 from otpy.core.strategy import verdict
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ REASONS: Final[dict[End, Reason]] = {
 """How an actor may end."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Threshold:
     """After so many ends in a row somebody gives up."""
 

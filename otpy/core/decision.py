@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from otpy.core.reason import Normal, Reason, check_reason
+from otpy.core.value import value
 
 __all__ = ["Continue", "Decision", "Fail", "Ignore", "NoReply", "Reply", "Stop"]
 
@@ -22,7 +23,7 @@ class Decision:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Continue(Decision):
     """Go on with `handle_continue(term)` before any other message. From `init`: after the starter was released.
 
@@ -33,7 +34,7 @@ class Continue(Decision):
     """Handed to `handle_continue`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply(Decision):
     """Answer the call and go on. A plain return value is the same without options. OTP: `{reply, …}`."""
 
@@ -45,7 +46,7 @@ class Reply(Decision):
     """What to go on with."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NoReply(Decision):
     """Go on; a call is answered later by `caller.reply(value)`. OTP: `{noreply, …}`."""
 
@@ -55,7 +56,7 @@ class NoReply(Decision):
     """What to go on with."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stop(Decision):
     """End the actor: `terminate` runs, then the reply is sent, then it exits. OTP: `{stop, Reason, Reply, State}`.
 
@@ -77,12 +78,12 @@ class Stop(Decision):
         return self.reply is not _MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ignore(Decision):
     """From `init`: there is nothing to do, and that is no failure. OTP: `ignore`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fail(Decision):
     """From `init`: the start fails, but nothing crashed: the actor ends `Normal`. OTP >= 26: `{error, Reason}`."""
 

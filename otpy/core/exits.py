@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from otpy.core.value import value
 
 __all__ = ["ExitAction", "ExitRecord", "relation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ExitAction:
     """One thing a supervisor did about an exit."""
 
@@ -33,7 +33,7 @@ class ExitAction:
     the place it was moved to, the kind of auto_shutdown; `child` where a child alone was given up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ExitRecord:
     """One exit. Times are the system's own clock's; all text is bounded and safe to show."""
 

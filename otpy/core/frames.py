@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import linecache
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -17,7 +18,7 @@ MAX_FRAMES = 20
 """Frames kept of a traceback, the innermost; deep recursion has a thousand."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Frame:
     """One line of a traceback, as text."""
 

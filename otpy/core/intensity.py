@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import Literal
 
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
+from otpy.core.value import value
 
 __all__ = ["Limit", "Window", "admit"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Window:
     """At most `max_restarts` within any `max_seconds`; the next one is too many."""
 
@@ -30,7 +30,7 @@ class Window:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Limit(Window):
     """The limit of a single child, in place of its supervisor's: `.opts(limit=otpy.Limit(3, 60.0))`."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ SEALED = "it is a part of otpy's own, checked as a whole where it was declared"
 """The same of one that the look passes over; nothing is to be doubted of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Flags:
     """What is known of a supervisor."""
 
@@ -35,7 +36,7 @@ class Flags:
     """Within which time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Part:
     """One actor of a declared tree, and those below it."""
 
@@ -65,7 +66,7 @@ class Part:
     """Seconds that children may need to stop which are not shown, where that is known all the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Finding:
     """Something about a declared tree that its author should know."""
 

@@ -6,7 +6,7 @@ A reason holds text only, never a live traceback, which would keep the dead inca
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import wraps
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.frames import Frame, frames_of
 from otpy.core.masking import hide
 from otpy.core.text import safe_repr, safe_str, type_name, visible
+from otpy.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ MAX_CAUSES = 5
 """Exceptions kept of a chain of causes, the last one included."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reason:
     """Why an actor ended; the base of all reasons."""
 
@@ -63,12 +64,12 @@ class Reason:
         return type(self).__name__.lower()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Normal(Reason):
     """It had nothing left to do. OTP: `normal`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shutdown(Reason):
     """It was asked to stop, as by its supervisor. OTP: `shutdown` and `{shutdown, Term}`."""
 
@@ -82,22 +83,22 @@ class Shutdown(Reason):
         return f"shutdown: {self.detail if own else safe_str(self.detail)}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Kill(Reason):
     """The signal nobody can trap; an actor it ends has the reason `Killed`. OTP: `kill`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Killed(Reason):
     """It was ended by the signal `Kill`; an ordinary reason when it arrives over a link. OTP: `killed`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NoProc(Reason):
     """There was no such actor when somebody linked to it, watched it or called it. OTP: `noproc`."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Exit(Reason):
     """Any other reason somebody chose. OTP: `exit(Term)`."""
 
@@ -108,7 +109,7 @@ class Exit(Reason):
         return f"exit: {safe_repr(self.term)}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Restart:
     """One restart within the window, told when the limit is reached."""
 
@@ -123,7 +124,7 @@ class Restart:
         return f"{self.child} ({self.reason}, {self.ago:.3g} s before)"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RestartLimit:
     """The detail of a `Shutdown`: a supervisor gave up. OTP: reached_max_restart_intensity."""
 
@@ -146,7 +147,7 @@ class RestartLimit:
         return f"{self.path} reached the restart limit of {limit} with {last}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FailedChild:
     """The detail of a `Shutdown`: a supervisor did not start. OTP: {failed_to_start_child, Id, Reason}."""
 
@@ -159,7 +160,7 @@ class FailedChild:
         return f"child {self.child} did not start: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BadSpec(Reason):
     """A tree's declaration cannot be used; nothing of it was started. OTP: `{start_spec, Error}`."""
 
@@ -172,7 +173,7 @@ class BadSpec(Reason):
         return f"{self.path}: {self.problem}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BadReturn(Reason):
     """A callback returned what it may not. OTP: `{bad_return_value, Value}`."""
 
@@ -183,7 +184,7 @@ class BadReturn(Reason):
         return f"bad return value: {self.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TimedOut(Reason):
     """Its `init` took longer than its `start_timeout`. OTP: `timeout`, of a start."""
 
@@ -191,7 +192,7 @@ class TimedOut(Reason):
         return "timed out"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Exited(Reason):
     """Its process ended by itself, as by `os._exit(3)`. OTP: the `exit_status` of a port."""
 
@@ -202,7 +203,7 @@ class Exited(Reason):
         return f"its process ended with exit code {self.code}"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Signalled(Reason):
     """Its process was ended by a signal."""
 
@@ -217,7 +218,7 @@ class Signalled(Reason):
         return f"its process was killed by {_signal_in_words(self.number)}" + (f": {self.by}" if self.by else "")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NoConnection(Reason):
     """The connection to its process was lost. OTP: `noconnection`."""
 
@@ -228,7 +229,7 @@ class NoConnection(Reason):
         return f"no connection: {self.text}" if self.text else "no connection"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Crashed(Reason):
     """An exception escaped from its code. OTP: `{Error, Stacktrace}`."""
 

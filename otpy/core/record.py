@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from otpy.core.value import value
 
 __all__ = ["ActorRecord", "MailboxRecord", "ProcessRecord", "StateRecord"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ProcessRecord:
     """The process of a process child, as the kernel sees it."""
 
@@ -23,7 +23,7 @@ class ProcessRecord:
     """Why nothing is known of its inside: it does not answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ActorRecord:
     """One actor, or one child without a process, as it was when the record was made."""
 
@@ -88,7 +88,7 @@ class ActorRecord:
     """Its process, if it has one of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class StateRecord:
     """What an actor holds, as it told in its own turn; or why it did not tell."""
 
@@ -104,7 +104,7 @@ class StateRecord:
     """Its Python stack, when it was busy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class MailboxRecord:
     """What waits in a mailbox, by kind alone."""
 

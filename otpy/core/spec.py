@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -21,6 +21,7 @@ from typing import (
 
 from otpy.core.suggest import did_you_mean, nearest
 from otpy.core.text import safe_repr
+from otpy.core.value import value
 from otpy.errors import SpecError, UnknownOptionError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ OnStuck = Literal["process"]
 Overflow = Literal["drop_new", "drop_old", "raise"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Name(Generic[A]):
     """A registered name that knows the class behind it, written once and used by starter and callers."""
 
@@ -103,7 +104,7 @@ class OptionWords(TypedDict, total=False):
     nice: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Options:
     """How a child is kept; one object is shared by all specs that say nothing else."""
 
@@ -150,7 +151,7 @@ NEAR: Final = 0.8
 KNOWN: Final = frozenset({"id", "name", *(f.name for f in fields(Options))})
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ChildSpec:
     """One child of a supervisor: what to start and how to keep it. Made by `otpy.child` and `otpy.dynamic`."""
 

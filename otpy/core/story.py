@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from otpy.core.exit_codes import ExitCode
 from otpy.core.intensity import Window, admit
 from otpy.core.reason import RestartLimit, Shutdown, is_clean
 from otpy.core.strategy import affected, ends_supervisor, verdict
+from otpy.core.value import value
 from otpy.errors import UnforeseeableError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ Kind = Literal["ended", "follows", "stopped", "started", "stays", "forgotten", "
 DEATHS: Final = ("ended", "follows", "stopped", "gives_up")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Step:
     """One thing that happens."""
 
@@ -43,7 +44,7 @@ class Step:
         return f"{sign}{self.path}" if sign else None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Round:
     """What one end takes along, in order."""
 

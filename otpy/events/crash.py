@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otpy.core.reason import Crashed
 from otpy.core.text import shorten
+from otpy.core.value import value
 from otpy.events.event import Event
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MAX_LINE = 600
 """Characters of one line of details in the log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Neighbour:
     """An actor that ends because one it is linked to crashed, for it does not trap exits. OTP: the same word."""
 
@@ -40,7 +40,7 @@ class Neighbour:
         return f"{self.path} ({self.kind})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ActorCrashed(Event):
     """An actor ended with an abnormal reason. OTP: the crash report."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+
+from otpy.core.value import value
 
 __all__ = ["Event"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class Event:
     """Something that happened to an actor, or to a whole system."""
 

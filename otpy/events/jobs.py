@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreFailed", "StoreRecovered"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class CrewChanged(Event):
     """A crew has more agents than before, or fewer, or one did not start."""
 
@@ -36,7 +36,7 @@ class CrewChanged(Event):
         return f"{self.path}: crew {self.crew!r} has {self.ready} of {self.desired} agents{failed}{told}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class JobFailed(Event):
     """An attempt at a job failed, or the job was given up; `path` is that of the agent that made it.
 
@@ -83,7 +83,7 @@ class JobFailed(Event):
         return f"{self.path}: job {self.job}, {self.kind}, {became}: {why}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class StoreFailed(Event):
     """An engine's store keeps nothing from now on: its disk is full or fails, or another program has it to itself.
 
@@ -106,7 +106,7 @@ class StoreFailed(Event):
         return f"{self.path}: {self.store} keeps nothing any more: {self.problem}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class StoreRecovered(Event):
     """The store keeps what it is given again, and has for five seconds."""
 
@@ -129,7 +129,7 @@ class StoreRecovered(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class StaleWrite(Event):
     """Something about an attempt was not written, for its job had been taken back; it is somebody else's, or ended."""
 

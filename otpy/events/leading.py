@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["LeaderElected", "LeaderLost", "LeaderResigned"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class LeaderElected(Event):
     """This program leads from now on."""
 
@@ -26,7 +26,7 @@ class LeaderElected(Event):
         return f"{self.path}: leads, epoch {self.epoch}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class LeaderLost(Event):
     """This program has led, and could not any longer; its duties have ended."""
 
@@ -39,7 +39,7 @@ class LeaderLost(Event):
         return f"{self.path}: leads no longer, epoch {self.epoch} is lost: {self.why}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class LeaderResigned(Event):
     """This program has led, and lets another do so; its duties have ended."""
 

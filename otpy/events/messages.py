@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["DeadLetter", "MailboxGrew", "UnknownMessage"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class DeadLetter(Event):
     """A message nobody will handle: the receiver at `path` is dead, its mailbox was full, or nobody had the name."""
 
@@ -28,7 +28,7 @@ class DeadLetter(Event):
         return f"{self.path}: {self.message} was not handled: {self.why}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class UnknownMessage(Event):
     """An actor got a message that its class does not handle, and dropped it."""
 
@@ -39,7 +39,7 @@ class UnknownMessage(Event):
         return f"{self.path} got a message it does not handle: {self.message}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class MailboxGrew(Event):
     """An unbounded mailbox reached 10 000 or 100 000 waiting messages; said once for each of the two."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["ProcessAnswers", "ProcessSilent"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ProcessSilent(Event):
     """The process of an actor gives no sign of life: no thread of it runs Python code. One that is busy does."""
 
@@ -25,7 +25,7 @@ class ProcessSilent(Event):
         return f"{self.path} (process {self.pid}) is silent for {self.seconds:.0f} s: {self.state}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ProcessAnswers(Event):
     """The process of an actor that was silent gives signs of life again."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["BreakerChanged"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class BreakerChanged(Event):
     """A circuit breaker went from one state to another: closed, open, half_open, forced_open, forced_closed."""
 

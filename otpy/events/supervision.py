@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otpy.core.reason import BadReturn, Crashed, Restart, told_restarts
+from otpy.core.value import value
 from otpy.events.event import Event
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildStarted(Event):
     """A supervisor has started a child: its `init` is done. Not sent for an `Ignore`. OTP: the progress report."""
 
@@ -40,7 +40,7 @@ class ChildStarted(Event):
         return f"{self.path} started" if not self.restarts else f"{self.path} started again (restart {self.restarts})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildTerminated(Event):
     """A child ended by itself, and its supervisor acts on it. OTP: `child_terminated`."""
 
@@ -56,7 +56,7 @@ class ChildTerminated(Event):
         return f"{self.path} ended: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildStartFailed(Event):
     """A child did not start, or not again; its `path` is the one it was to have. OTP: `start_error`."""
 
@@ -72,7 +72,7 @@ class ChildStartFailed(Event):
         return f"{self.path} did not start: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildUnstopped(Event):
     """A child that was told to stop ended otherwise than it should. OTP: `shutdown_error`."""
 
@@ -88,7 +88,7 @@ class ChildUnstopped(Event):
         return f"{self.path} did not stop as asked: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class RestartLimitReached(Event):
     """The supervisor at `path` gives up: it stops its children and ends. OTP: `reached_max_restart_intensity`."""
 
@@ -114,7 +114,7 @@ class RestartLimitReached(Event):
         return f"{self.path} gives up: reached the restart limit of {limit} with {last}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class RestartDelayed(Event):
     """A child with a back-off ended, or did not start again: its supervisor waits before the next attempt."""
 
@@ -132,7 +132,7 @@ class RestartDelayed(Event):
         return f"{self.path} is to be started again in {self.seconds:.3g} s ({self.reason})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildMoved(Event):
     """The code of a killed child never came to its end: from now on it runs in another place, as its spec asks for."""
 
@@ -143,7 +143,7 @@ class ChildMoved(Event):
         return f"{self.path} was killed but still runs: from now on it is started in a {self.place}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ChildGivenUp(Event):
     """A child passed the limit of its own and stays without a process until somebody starts it; its siblings go on."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+from otpy.core.value import value
 from otpy.events.event import Event
 
 __all__ = ["LoopBlocked", "ThreadLimitNear", "ZombieEnded", "ZombieLimitReached", "ZombieMade"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ZombieMade(Event):
     """A killed actor still runs: a thread cannot be killed. It is dead to all others; what it does is fenced."""
 
@@ -23,7 +23,7 @@ class ZombieMade(Event):
         return f"{self.path} was killed but still runs on {self.thread} at {self.frame}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ZombieEnded(Event):
     """The code of a killed actor came to its end."""
 
@@ -36,7 +36,7 @@ class ZombieEnded(Event):
         return f"{self.path}: the killed actor's code has ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ZombieLimitReached(Event):
     """More killed actors still run than `max_zombies` allows: the program ends for its own keeper to start it again."""
 
@@ -52,7 +52,7 @@ class ZombieLimitReached(Event):
         return f"{self.path} ends: {self.count} killed actors still run (max_zombies)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class ThreadLimitNear(Event):
     """Blocked actors keep 80 % or all of `max_threads` busy, or the platform gives no further thread.
 
@@ -68,7 +68,7 @@ class ThreadLimitNear(Event):
         return f"{self.path} uses {self.count} of {self.limit} threads: many actors block in their handlers"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value(kw_only=True)
 class LoopBlocked(Event):
     """A handler on the event loop has not given it back for a tenth of a second: all others there wait for it."""
 

@@ -7,10 +7,10 @@ them all at once: each watcher hears of it exactly once.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import NoProc, Reason
+from otpy.core.value import value
 from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting, awaiting
 from otpy.runtime.mailbox import put
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Down", "ExitSignal", "Monitor", "OutsideMonitor", "add_link", "drop_link", "linked", "watch", "with_peer"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Down:
     """The message a monitor sends when its target is dead. OTP: `{'DOWN', Ref, process, Object, Reason}`."""
 
@@ -33,7 +33,7 @@ class Down:
     """Why it ended; `NoProc` when it was never there."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ExitSignal:
     """An exit signal as a message, for actors with `trap_exit`. OTP: `{'EXIT', From, Reason}`."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.value import value
 from otpy.errors import CallExitError
 from otpy.runtime.crew import in_hand
 from otpy.runtime.death import LAST_BREATH, kill
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Unstopped", "stop_all"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Unstopped:
     """An actor that was told to stop and did not in time."""
 
