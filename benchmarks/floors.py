@@ -9,7 +9,7 @@ from _thread import LockType, allocate_lock
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from benchmarks import loop_side, processes
+from benchmarks import imports, loop_side, processes
 from benchmarks.measure import compute, elapsed, percentile, rate, sample, threads
 from benchmarks.model import Figures
 
@@ -169,5 +169,6 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "fair_8_fast": fair,
     "blocked_callers": blocked_callers,
     **processes.FLOOR,
+    **imports.FLOOR,
     **loop_side.FLOORS,
 }

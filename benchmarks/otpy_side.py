@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks import loop_side, places, prices, processes
+from benchmarks import imports, loop_side, places, prices, processes
 from benchmarks.measure import (
     collector_pauses,
     elapsed,
@@ -272,6 +272,7 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "fair_8_fast": fair,
     "blocked_callers": blocked_callers,
     "million": million,
+    **imports.OTPY,
     "price_links": prices.price_links,
     "price_inspector": prices.price_inspector,
     "price_events": prices.price_events,

@@ -396,6 +396,30 @@ def processes() -> list[Experiment]:
     ]
 
 
+def imports() -> list[Experiment]:
+    """What every program that has otpy in it pays before its first line, and every command that looks at one."""
+    program = Row(
+        name="import_ms",
+        unit="ms",
+        what="processor time of a program that imports otpy and ends; floor: one that imports asyncio",
+        better="less",
+        aims=(at_most(2.5, FLOOR),),
+    )
+    command = Row(
+        name="look_ms",
+        unit="ms",
+        what="the same of one that imports the command `otpy tree`; floor: one that imports click and rich",
+        better="less",
+        aims=(at_most(2, FLOOR),),
+    )
+    return [
+        Experiment(
+            name=name, rows=(row,), sides=(OTPY, FLOOR), rounds=(3, 1), full={"programs": 10}, quick={"programs": 3}
+        )
+        for name, row in (("import", program), ("look", command))
+    ]
+
+
 def places() -> list[Experiment]:
     """What an actor costs in each place, for the table that helps to choose one."""
     sizes: dict[str, dict[str, int | float]] = {
@@ -429,4 +453,15 @@ PLACE_ROWS = (
     ("kill_us", "µs", "kill of an actor to its Down message, median"),
 )
 
-PLAN = [*messages(), *starts(), *crowd(), *waiting(), *loops(), million(), *prices(), *processes(), *places()]
+PLAN = [
+    *messages(),
+    *starts(),
+    *crowd(),
+    *waiting(),
+    *loops(),
+    million(),
+    *prices(),
+    *processes(),
+    *imports(),
+    *places(),
+]
