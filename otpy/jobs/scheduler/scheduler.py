@@ -67,7 +67,7 @@ class Scheduler(Desk):
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
         self.outbox, self.fence = Outbox(fence), fence
-        self.telling = Telling(setup, self.system.events.emit)
+        self.telling, self.path = Telling(setup, self.system.events.emit), self.ref.path
         self.standing: Standing | None = None
         """What the writer may grant when there is something, unless an exchange ends it first."""
         self.rated: set[str] = set()
@@ -252,7 +252,7 @@ class Scheduler(Desk):
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
         self.outbox.settle(settled)
-        self.telling.decided(job, settled, self.ref.path)
+        self.telling.decided(job, settled, self.path)
         if settled.state == "ready":
             self.books.hope([job.queue])
 
