@@ -16,7 +16,7 @@ from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.spec import new_job
-from otpy.jobs.store.sqlite.store import wall_clock
+from otpy.jobs.store.clock import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,8 @@ import otpy
 from otpy import jobs
 from otpy.jobs.client import of
 from otpy.jobs.engine import Engine
-from otpy.jobs.store.sqlite.store import SqliteStore, wall_clock
+from otpy.jobs.store.clock import wall_clock
+from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
 from .plan import APART, HOWS, LEASE, Life

@@ -9,8 +9,8 @@ import pytest
 
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.look import Want
+from otpy.jobs.store.sql.fair import AGE, AGED
 from otpy.jobs.store.sqlite import SqliteStore
-from otpy.jobs.store.sqlite.fair import AGE, AGED
 
 from .shop import claim, get, insert, new, settle
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.sqlite.backup import back_up
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.tally import Known
 from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
 
 if TYPE_CHECKING:

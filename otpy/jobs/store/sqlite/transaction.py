@@ -11,8 +11,9 @@ from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News, Stale
 from otpy.jobs.redact import redacted
-from otpy.jobs.store.sqlite import again, claims, enqueue, fair, leading, lent, looks, once, planned, upkeep, wishes
-from otpy.jobs.store.sqlite.tally import Tally
+from otpy.jobs.store.sql import again, claims, enqueue, fair, looks, once, planned, upkeep, wishes
+from otpy.jobs.store.sql.tally import Tally
+from otpy.jobs.store.sqlite import leading, lent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.look import Look, QueueLook
     from otpy.jobs.model.new import Inserted, NewJob, Replayed
     from otpy.jobs.model.schedule import Schedule
-    from otpy.jobs.store.sqlite.tally import Known
+    from otpy.jobs.store.sql.tally import Known
 
 __all__ = ["MISTAKES", "SqliteTransaction"]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import State
     from otpy.jobs.model.new import NewJob, Replaced, Unique
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["Base", "Holder", "holder", "meet", "note_times"]
 

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.sqlite import claims, fair
-from otpy.jobs.store.sqlite.rows import marks
+from otpy.jobs.store.sql import claims, fair
+from otpy.jobs.store.sql.rows import marks
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.job import Job
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["claim_all"]
 

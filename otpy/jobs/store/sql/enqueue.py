@@ -6,14 +6,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.new import Inserted, NewJob
-from otpy.jobs.store.sqlite.keys import holder, meet, note_times
+from otpy.jobs.store.sql.keys import holder, meet, note_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import State
-    from otpy.jobs.store.sqlite.keys import Base
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.keys import Base
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["insert", "insert_all"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.core.backoff import Backoff
-from otpy.jobs.store.sqlite.claims import settle
-from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+from otpy.jobs.store.sql.claims import settle
+from otpy.jobs.store.sql.rows import COLUMNS, job_of
 from otpy.jobs.verdict import TOO_LATE, after_loss
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import Job
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]
 

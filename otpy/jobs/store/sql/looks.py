@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from otpy.jobs.model.job import State
 from otpy.jobs.model.look import QueueLook
-from otpy.jobs.store.sqlite.rows import COLUMNS, attempts_of, earlier_of, job_of
+from otpy.jobs.store.sql.rows import COLUMNS, attempts_of, earlier_of, job_of
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.store.picking import Candidate, pick, tenant_room
-from otpy.jobs.store.sqlite.claims import give, wanted
-from otpy.jobs.store.sqlite.rows import COLUMNS
+from otpy.jobs.store.sql.claims import give, wanted
+from otpy.jobs.store.sql.rows import COLUMNS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.claim import Ask, Rate
     from otpy.jobs.model.job import Job
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["AGE", "AGED", "age", "allow", "claim_fairly", "is_shared", "unused"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.new import NewJob, Replayed, Unique
-from otpy.jobs.store.sqlite.enqueue import insert
-from otpy.jobs.store.sqlite.looks import is_id
-from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
+from otpy.jobs.store.sql.enqueue import insert
+from otpy.jobs.store.sql.looks import is_id
+from otpy.jobs.store.sql.rows import COLUMNS, job_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.new import Held
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["How", "hasten", "replay"]
 

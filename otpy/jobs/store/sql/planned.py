@@ -9,15 +9,15 @@ from otpy.jobs.args import pack, unpack
 from otpy.jobs.errors import ArgumentsError
 from otpy.jobs.model.new import NewJob, Unique
 from otpy.jobs.model.schedule import Schedule
-from otpy.jobs.store.sqlite.enqueue import insert
-from otpy.jobs.store.sqlite.rows import COLUMNS, job_of
-from otpy.jobs.store.sqlite.upkeep import cancel
+from otpy.jobs.store.sql.enqueue import insert
+from otpy.jobs.store.sql.rows import COLUMNS, job_of
+from otpy.jobs.store.sql.upkeep import cancel
 
 if TYPE_CHECKING:
     import sqlite3
 
     from otpy.jobs.model.job import Job
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["fire", "pause", "plan", "schedules", "unplan"]
 

@@ -7,14 +7,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.job import CRASHES
-from otpy.jobs.store.sqlite.rows import COLUMNS, claimed, marks
+from otpy.jobs.store.sql.rows import COLUMNS, claimed, marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otpy.jobs.model.claim import Ask, Settled
     from otpy.jobs.model.job import Attempt, Job, State
-    from otpy.jobs.store.sqlite.tally import Tally
+    from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["cancelled", "claim", "finish", "give", "is_done", "note", "renew", "settle", "wanted"]
 
