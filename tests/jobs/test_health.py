@@ -15,9 +15,10 @@ from otpy.jobs.errors import ArgumentsError, StoreError, StoreFullError
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.news import Stale
-from otpy.jobs.store.sqlite import SqliteStore, looks
+from otpy.jobs.store.clock import wall_clock
+from otpy.jobs.store.sql import looks
+from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.store.sqlite.readers import SqliteReaders
-from otpy.jobs.store.sqlite.store import wall_clock
 from otpy.testing import Gate, Recorder
 from support.forks import in_a_child
 

@@ -11,18 +11,18 @@ from otpy.jobs.store.sql.looks import is_id
 from otpy.jobs.store.sql.rows import COLUMNS, job_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.new import Held
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["How", "hasten", "replay"]
 
 LET_GO = """
 update otpy_job set state = 'replayed', own_key = null,
-    unique_key = iif(unique_until in ('forever', 'period'), null, unique_key)
+    unique_key = case when unique_until in ('forever', 'period') then null else unique_key end
 where id = ?
 """
 """Its keys are those of the new one now; without this the old row would be in its way."""
@@ -40,11 +40,13 @@ class How:
     """What has the arguments; None leaves them as they are."""
 
 
-def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -> set[str]:
+def hasten(db: Base, tally: Tally, ids: Sequence[int], now: int) -> set[str]:
     """Have those that wait for their time begin now; returns their queues."""
     queues = set()
     for one in ids:
-        row = db.execute("select queue from otpy_job where id = ? and state = 'scheduled'", (one,)).fetchone()
+        row = db.execute(
+            "select queue from otpy_job where id = ? and state = 'scheduled' /* for update */", (one,)
+        ).fetchone()
         if row is not None:
             db.execute(
                 "update otpy_job set state = 'ready', start_by = start_by - run_at + ?, run_at = ? where id = ?",
@@ -55,7 +57,7 @@ def hasten(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], now: int) -
     return queues
 
 
-def replay(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], how: How, now: int) -> list[Replayed]:
+def replay(db: Base, tally: Tally, ids: Sequence[int], how: How, now: int) -> list[Replayed]:
     """Enqueue dead jobs again, each beginning so long after the one before."""
     done: list[Replayed] = []
     for one in ids:
@@ -64,8 +66,8 @@ def replay(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], how: How, n
     return done
 
 
-def _replay(db: sqlite3.Connection, tally: Tally, id: int, how: How, *, run_at: int, now: int) -> Replayed:
-    text = f"select {COLUMNS}, unique_until from otpy_job where id = ?"  # noqa: S608 - our own text
+def _replay(db: Base, tally: Tally, id: int, how: How, *, run_at: int, now: int) -> Replayed:
+    text = f"select {COLUMNS}, unique_until from otpy_job where id = ? /* for update */"  # noqa: S608 - our own text
     row = db.execute(text, (id,)).fetchone() if is_id(id) else None
     if row is None:
         return Replayed(id, None, "", "missing")

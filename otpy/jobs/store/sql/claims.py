@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.sql.rows import COLUMNS, claimed, marks
@@ -14,16 +13,17 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.claim import Ask, Settled
     from otpy.jobs.model.job import Attempt, Job, State
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["cancelled", "claim", "finish", "give", "is_done", "note", "renew", "settle", "wanted"]
+__all__ = ["cancelled", "claim", "finish", "give", "holds", "is_done", "note", "remember", "renew", "settle", "wanted"]
 
 TAKE = """
 update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, owner = ?, lease_until = ?
 where id in ({marks})
 """
 AS_CLAIMED = "where id = ? and token = ? and state = 'running'"
-RUNNING = "select id, token, queue from otpy_job where state = 'running' and not is_cancelled and id in ({marks})"
+RUNNING = "select id, token, queue from otpy_job where state = 'running' and is_cancelled = 0 and id in ({marks})"
 DONE = """
 update otpy_job set state = 'done', lease_until = null, owner = '', result = ?, finished_at = ? where id in ({marks})
 """
@@ -37,26 +37,33 @@ update otpy_job set state = ?, lease_until = null, owner = '', result = ?, finis
     attempt = attempt - ?, releases = releases + ?, start_by = ?
 {AS_CLAIMED}
 """  # noqa: S608 - our own text
+AGAIN = f"""
+{ENDED} and not (coalesce(unique_until, '') = 'started' and exists (
+    select 1 from otpy_job as twin where twin.unique_until = 'started' and twin.unique_key = otpy_job.unique_key
+        and twin.state in ('scheduled', 'ready')))
+"""  # noqa: S608 - our own text
+"""For another attempt, unless one with the same key waits already."""
 # None of these says `returning`: that doubles what a statement costs.
 
 KEPT = 20
 """Failed attempts of one job that are kept one by one."""
 DIGEST = """
 insert into otpy_digest (job, failure, number, first_at, last_at) values (?, ?, 1, ?, ?)
-on conflict (job, failure) do update set number = number + 1,
-    first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)
+on conflict (job, failure) do update set number = otpy_digest.number + 1,
+    first_at = case when excluded.first_at < otpy_digest.first_at then excluded.first_at else otpy_digest.first_at end,
+    last_at = case when excluded.last_at > otpy_digest.last_at then excluded.last_at else otpy_digest.last_at end
 """
 """What is left of one that is not."""
 
 
-def claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
+def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
     """Give jobs to the owners of one wish, one each, the first due first."""
     where, values = wanted(ask, now)
     text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
     return give(db, tally, ask, db.execute(text, (*values, len(ask.owners))).fetchall(), now)
 
 
-def give(db: sqlite3.Connection, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
+def give(db: Base, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
     """Give these rows of jobs to the owners of a wish."""
     until = now + ask.lease_ms
     jobs = [claimed(row, owner, until) for row, owner in zip(rows, ask.owners, strict=False)]
@@ -92,7 +99,7 @@ def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
     return " and ".join(where), values
 
 
-def finish(db: sqlite3.Connection, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:
+def finish(db: Base, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:
     """Write down of which attempts all went well; returns (id, token) of those: the others are for `settle`."""
     well = {one[:2]: one for one in reversed(outcomes) if one.state == "done" and one.attempt is None}
     finished: set[tuple[int, int]] = set()
@@ -109,9 +116,10 @@ def finish(db: sqlite3.Connection, tally: Tally, outcomes: Sequence[Settled], no
     return finished
 
 
-def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> bool:
+def settle(db: Base, tally: Tally, outcome: Settled, now: int) -> bool:
     """Write down how one attempt went."""
-    row = db.execute(f"select queue, is_cancelled, reason from otpy_job {AS_CLAIMED}", outcome[:2]).fetchone()  # noqa: S608
+    text = f"select queue, is_cancelled, reason from otpy_job {AS_CLAIMED} /* for update */"  # noqa: S608 - our own text
+    row = db.execute(text, outcome[:2]).fetchone()
     if row is None:
         return False
     queue, is_cancelled, why = row
@@ -121,12 +129,11 @@ def settle(db: sqlite3.Connection, tally: Tally, outcome: Settled, now: int) -> 
     if state == "scheduled":
         tally.comes(ended.run_at)
     tally.comes(ended.start_by)
-    if outcome.attempt is not None:
-        _remember(db, outcome.id, outcome.attempt)
+    remember(db, outcome.id, outcome.attempt)
     return True
 
 
-def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
+def _end_attempt(db: Base, outcome: Settled, now: int) -> State:
     """Write it; the state it led to."""
     failure = outcome.attempt.failure if outcome.attempt is not None else None
     words = (
@@ -135,34 +142,36 @@ def _end_attempt(db: sqlite3.Connection, outcome: Settled, now: int) -> State:
         None if outcome.state in ("scheduled", "ready") else now,
         outcome.run_at,
         outcome.reason,
-        failure is not None and failure not in CRASHES,
-        failure in CRASHES,
-        outcome.is_free,
-        outcome.is_free,
+        int(failure is not None and failure not in CRASHES),
+        int(failure in CRASHES),
+        int(outcome.is_free),
+        int(outcome.is_free),
         outcome.start_by,
         outcome.id,
         outcome.token,
     )
-    try:
+    if outcome.state not in ("scheduled", "ready"):
         db.execute(ENDED, words)
-    except sqlite3.IntegrityError:
-        if outcome.state == "cancelled":
-            raise
+    elif not db.execute(AGAIN, words).rowcount:
         # Unique until started, and a twin waits: the twin does it.
         return _end_attempt(db, outcome._replace(state="cancelled", reason="its twin does it"), now)
     return outcome.state
 
 
-def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
+def remember(db: Base, id: int, attempt: Attempt | None) -> None:
+    """Keep a failure, of a job's last ones."""
+    if attempt is None:
+        return
     db.execute(
-        "insert or replace into otpy_failure (job, number, at, failure, text, trace) values (?, ?, ?, ?, ?, ?)",
+        "insert into otpy_failure (job, number, at, failure, text, trace) values (?, ?, ?, ?, ?, ?) on conflict"
+        " (job, number, at) do update set failure = excluded.failure, text = excluded.text, trace = excluded.trace",
         (id, attempt.number, attempt.at, attempt.failure, attempt.text, attempt.trace),
     )
     if attempt.number <= KEPT:
         return
     old = db.execute(
-        "select failure, number, at from otpy_failure where job = ? order by at desc, number desc limit -1 offset ?",
-        (id, KEPT),
+        "select failure, number, at from otpy_failure where job = ? order by at desc, number desc limit ? offset ?",
+        (id, 2**63 - 1, KEPT),
     ).fetchall()
     db.executemany(DIGEST, [(id, failure, at, at) for failure, _, at in old])
     db.executemany(
@@ -170,24 +179,30 @@ def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
     )
 
 
-def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
+def renew(db: Base, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
     """Extend leases; returns those that are no longer held."""
     text = "update otpy_job set lease_until = ? where id = ? and token = ? and state = 'running'"
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
 
 
-def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
+def holds(db: Base, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
+    """How it stands with an attempt; it stays so until the transaction ends."""
+    row = db.execute(f"select is_cancelled from otpy_job {AS_CLAIMED} /* for update */", (id, token)).fetchone()  # noqa: S608
+    return "lost" if row is None else "cancelled" if row[0] else "held"
+
+
+def cancelled(db: Base) -> list[tuple[int, int]]:
     """Those that run and that somebody has cancelled."""
-    return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled").fetchall()
+    return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled <> 0").fetchall()
 
 
-def is_done(db: sqlite3.Connection, id: int, token: int) -> bool:
+def is_done(db: Base, id: int, token: int) -> bool:
     """Whether this very attempt has done the job."""
     row = db.execute("select 1 from otpy_job where id = ? and token = ? and state = 'done'", (id, token)).fetchone()
     return row is not None
 
 
-def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
+def note(db: Base, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
     """Keep how far a job is."""
     done = db.execute(
         "update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"

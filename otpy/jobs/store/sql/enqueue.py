@@ -9,13 +9,15 @@ from otpy.jobs.model.new import Inserted, NewJob
 from otpy.jobs.store.sql.keys import holder, meet, note_times
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from otpy.jobs.model.job import State
-    from otpy.jobs.store.sql.keys import Base
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["insert", "insert_all"]
+    Plain = Callable[[Base, Tally, Sequence[NewJob], int], list[Inserted]]
+
+__all__ = ["COLUMNS", "PLAIN", "insert", "insert_all", "insert_plain"]
 
 PLAIN = NewJob._fields.index("unique")
 """How many of its fields are columns as they stand, and all that a job has which nothing can stand in the way of."""
@@ -29,19 +31,19 @@ def _insert(columns: Sequence[str], rows: int = 1) -> str:
     return f"insert into otpy_job ({', '.join(columns)}) values {', '.join([row] * rows)}"  # noqa: S608 - our own names
 
 
-INSERT = f"{_insert((*COLUMNS, *KEYS))} on conflict do nothing"
+INSERT = f"{_insert((*COLUMNS, *KEYS))} on conflict do nothing /* returning id */"
 PLAIN_INSERTS = {number: _insert(COLUMNS, number) for number in (32, 16, 8, 4, 2, 1)}
 """Statements for so many rows at once that nothing can stand in the way of: two thirds of the price of one by one."""
 
 
-def insert_all(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
+def insert_all(db: Base, tally: Tally, news: Sequence[NewJob], now: int, plain: Plain | None = None) -> list[Inserted]:
     """Enqueue in this order, those without a key many at a time."""
     if len(news) == 1:
         return [insert(db, tally, news[0], now)]
     made: list[Inserted] = []
     for is_plain, run in groupby(news, _is_plain):
         if is_plain:
-            made += _insert_plain(db, tally, list(run), now)
+            made += (plain or insert_plain)(db, tally, list(run), now)
         else:
             made += [insert(db, tally, one, now) for one in run]
     return made
@@ -51,7 +53,8 @@ def _is_plain(new: NewJob) -> bool:
     return new.key is None and new.unique is None and new.schedule is None and new.replay_of is None
 
 
-def _insert_plain(db: Base, tally: Tally, news: list[NewJob], now: int) -> list[Inserted]:
+def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
+    """Enqueue those that nothing can stand in the way of, where one transaction writes at a time."""
     made: list[Inserted] = []
     for number, text in PLAIN_INSERTS.items():
         while len(news) - len(made) >= number:
@@ -87,5 +90,5 @@ def _taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     row = db.execute("select id, kind, args from otpy_job where own_key = ?", (new.key,)).fetchone()
     if row is not None:
         return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")
-    assert new.unique is not None  # noqa: S101 - one of the two stood in the way
-    return meet(db, tally, new, new.unique, now)
+    met = new.unique and meet(db, tally, new, new.unique, now)
+    return met or insert(db, tally, new, now)  # who was in the way has just gone

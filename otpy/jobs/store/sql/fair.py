@@ -10,11 +10,11 @@ from otpy.jobs.store.sql.claims import give, wanted
 from otpy.jobs.store.sql.rows import COLUMNS
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
 
     from otpy.jobs.model.claim import Ask, Rate
     from otpy.jobs.model.job import Job
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["AGE", "AGED", "age", "allow", "claim_fairly", "is_shared", "unused"]
@@ -22,17 +22,20 @@ __all__ = ["AGE", "AGED", "age", "allow", "claim_fairly", "is_shared", "unused"]
 RING = 64
 """Tenants with something to give whose jobs are looked at for one wish; the next wish goes on behind them."""
 
+SET_RATE = "insert into otpy_rate (key, tat) values (?, ?) on conflict (key) do update set tat = excluded.tat"
+
 AGED = "select max(aged) from otpy_job where state = 'ready' and priority > 0 and aged < ?"
 AGE = """
 update otpy_job set priority = priority - 1, aged = aged + 1 where id in (
     select id from otpy_job where state = 'ready' and priority > 0 and aged = ? and run_at <= ? limit ?
+    /* for update skip locked */
 )
 """
 """For those that have aged so many steps before, which makes their time one range of an index: all that are ready are
 not looked at, however many there are."""
 
 
-def is_shared(db: sqlite3.Connection, queue: str) -> bool:
+def is_shared(db: Base, queue: str) -> bool:
     """Whether jobs of any tenant are ready."""
     row = db.execute(
         "select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ? limit 1", (queue,)
@@ -40,16 +43,17 @@ def is_shared(db: sqlite3.Connection, queue: str) -> bool:
     return row is not None
 
 
-def claim_fairly(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
+def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
     """As `claims.claim`, within all limits and turn by turn."""
     full = tuple(kind for kind, room in ask.kind_rooms.items() if room <= 0)
     ask = replace(ask, not_kinds=(*ask.not_kinds, *full))
     picked = pick(ask, _candidates(db, ask, now))
-    text = f"select {COLUMNS} from otpy_job where id = ?"  # noqa: S608 - our own text
-    return give(db, tally, ask, [db.execute(text, (one.id,)).fetchone() for one in picked], now)
+    text = f"select {COLUMNS} from otpy_job where id = ? and state = 'ready' /* for update skip locked */"  # noqa: S608
+    rows = [db.execute(text, (one.id,)).fetchone() for one in picked]
+    return give(db, tally, ask, [row for row in rows if row is not None], now)
 
 
-def _candidates(db: sqlite3.Connection, ask: Ask, now: int) -> list[Candidate]:
+def _candidates(db: Base, ask: Ask, now: int) -> list[Candidate]:
     """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be.
 
     A tenant that has reached its limit, or has nothing that these agents can do, takes no other's place.
@@ -72,7 +76,7 @@ def _candidates(db: sqlite3.Connection, ask: Ask, now: int) -> list[Candidate]:
     return [one for one, _ in sorted(found.values(), key=lambda item: (item[0].priority, item[1], item[0].id))]
 
 
-def _first(db: sqlite3.Connection, wish: Ask, now: int) -> list[tuple[Any, ...]]:
+def _first(db: Base, wish: Ask, now: int) -> list[tuple[Any, ...]]:
     where, values = wanted(wish, now)
     return db.execute(
         f"select id, kind, priority, run_at from otpy_job where {where} order by priority, run_at, id limit ?",  # noqa: S608
@@ -80,7 +84,7 @@ def _first(db: sqlite3.Connection, wish: Ask, now: int) -> list[tuple[Any, ...]]
     ).fetchall()
 
 
-def _tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
+def _tenants(db: Base, ask: Ask) -> Iterator[str]:
     """Whose jobs are ready and may be given: nobody's, those behind the one that had the last turn, then the others."""
     tenants = _all_tenants(db, ask) if ask.tenant is None else iter((ask.tenant,))
     for tenant in tenants:
@@ -89,7 +93,7 @@ def _tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
             yield tenant
 
 
-def _all_tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
+def _all_tenants(db: Base, ask: Ask) -> Iterator[str]:
     text = "select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?"
     yield ""
     after, goes_on = ask.turns.get(ask.queue, ""), ask.unspent > 0
@@ -102,23 +106,23 @@ def _all_tenants(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
             (last,) = db.execute(text, (ask.queue, last)).fetchone()
 
 
-def allow(db: sqlite3.Connection, key: str, rate: Rate, *, wish: int, now: int) -> int:
+def allow(db: Base, key: str, rate: Rate, *, wish: int, now: int) -> int:
     """How many of so many may begin now by a rate (GCRA); they are counted."""
     row = db.execute("select tat from otpy_rate where key = ?", (key,)).fetchone()
     most = now + rate.burst * rate.period_ms  # later only when the clock was set back
     tat = min(max(float(row[0]) if row else 0.0, float(now)), most)
     number = max(0, min(wish, int((now - tat) / rate.period_ms + rate.burst + 1e-9)))
     if number:
-        db.execute("insert or replace into otpy_rate (key, tat) values (?, ?)", (key, tat + number * rate.period_ms))
+        db.execute(SET_RATE, (key, tat + number * rate.period_ms))
     return number
 
 
-def unused(db: sqlite3.Connection, key: str, rate: Rate, *, number: int) -> None:
+def unused(db: Base, key: str, rate: Rate, *, number: int) -> None:
     """So many of them did not begin."""
     db.execute("update otpy_rate set tat = tat - ? where key = ?", (number * rate.period_ms, key))
 
 
-def age(db: sqlite3.Connection, *, step_ms: int, limit: int, now: int) -> int:
+def age(db: Base, *, step_ms: int, limit: int, now: int) -> int:
     """Move up what has waited: one step of priority for each `step_ms`, up to 0; what is urgent does not age.
 
     Each at most one step: those that have aged most come first.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otpy.jobs.model.new import Inserted
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from otpy.jobs.model.job import State
     from otpy.jobs.model.new import NewJob, Replaced, Unique
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["Base", "Holder", "holder", "meet", "note_times"]
-
-Base: TypeAlias = "sqlite3.Connection | sqlite3.Cursor"
-"""What statements are given to: a cursor of the caller's own, in `enqueue_in`."""
+__all__ = ["Holder", "holder", "meet", "note_times"]
 
 TAKEN = {
     "started": "unique_until = 'started' and state in ('scheduled', 'ready')",
@@ -26,6 +22,9 @@ TAKEN = {
 }
 """By whom a unique key is taken, as the indexes say it. A period has none that is unique, for time is no part of a row:
 who enqueues looks back, in the transaction that writes."""
+
+ALONE = "select :key /* from (select pg_advisory_xact_lock(hashtext(:key))) as alone */"
+"""Two who look back at once would both find nothing."""
 
 
 class Holder(NamedTuple):
@@ -42,19 +41,21 @@ def holder(db: Base, unique: Unique, now: int) -> Holder | None:
     """Who has it."""
     values: tuple[Any, ...] = (unique.key,)
     if unique.until == "period":
+        db.execute(ALONE, {"key": unique.key})
         values += (now - unique.period_ms,)
     row = db.execute(
         "select id, queue, state, run_at, created_at from otpy_job"  # noqa: S608 - our own text
-        f" where unique_key = ? and {TAKEN[unique.until]} order by id desc limit 1",
+        f" where unique_key = ? and {TAKEN[unique.until]} order by id desc limit 1 /* for update */",
         values,
     ).fetchone()
     return None if row is None else Holder(*row)
 
 
-def meet(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted:
-    """One has it: keep that, change it while it waits, or refuse the new one."""
+def meet(db: Base, tally: Tally, new: NewJob, unique: Unique, now: int) -> Inserted | None:
+    """One has it: keep that, change it while it waits, or refuse the new one. None: nobody has it any more."""
     held = holder(db, unique, now)
-    assert held is not None  # noqa: S101 - it stood in the way
+    if held is None:  # another program has just ended it
+        return None
     if unique.on_conflict == "raise":
         return Inserted(held.id, "refused")
     if unique.on_conflict == "keep" or held.state not in ("scheduled", "ready"):

@@ -9,20 +9,21 @@ from otpy.jobs.model.look import QueueLook
 from otpy.jobs.store.sql.rows import COLUMNS, attempts_of, earlier_of, job_of
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import Look
+    from otpy.jobs.store.sql.base import Base
 
 __all__ = ["WANTS", "find", "get", "has_ready", "is_id", "queues", "ready", "running"]
 
 WANTS = """
-select queue, kind, needs, count(*) from (select queue, kind, needs from otpy_job where state = 'ready' limit ?)
+select queue, kind, needs, count(*) from (
+    select queue, kind, needs from otpy_job where state = 'ready' limit ?
+) as ready
 group by queue, kind, needs order by queue, kind, needs
 """
 
 
-def get(db: sqlite3.Connection, id: int) -> Job | None:
+def get(db: Base, id: int) -> Job | None:
     """One job, with its failed attempts."""
     if not is_id(id):
         return None
@@ -35,15 +36,15 @@ def is_id(value: object) -> bool:
     return type(value) is int and 0 < value < 2**63
 
 
-def find(db: sqlite3.Connection, look: Look) -> list[Job]:
+def find(db: Base, look: Look) -> list[Job]:
     """Those that fit, the newest first."""
-    where, values = ["1"], list[Any]()
+    where, values = ["1 = 1"], list[Any]()
     for column, value in (("queue", look.queue), ("kind", look.kind)):
         if value is not None:
             where.append(f"{column} = ?")
             values.append(value)
     if look.state is not None:  # written out: SQLite does not use a partial index for what it learns later
-        where.append(f"state = '{look.state}'" if look.state in get_args(State) else "0")
+        where.append(f"state = '{look.state}'" if look.state in get_args(State) else "1 = 0")
     if look.before is not None:
         where.append("id < ?")
         values.append(look.before)
@@ -51,23 +52,23 @@ def find(db: sqlite3.Connection, look: Look) -> list[Job]:
     return [job_of(row) for row in db.execute(text, (*values, look.limit))]
 
 
-def running(db: sqlite3.Connection) -> list[Job]:
+def running(db: Base) -> list[Job]:
     """Those that have a lease."""
     return [job_of(row) for row in db.execute(f"select {COLUMNS} from otpy_job where state = 'running'")]  # noqa: S608 - ours
 
 
-def has_ready(db: sqlite3.Connection, queue: str) -> bool:
+def has_ready(db: Base, queue: str) -> bool:
     """Whether a job of it is ready now."""
     row = db.execute("select 1 from otpy_job where state = 'ready' and queue = ? limit 1", (queue,)).fetchone()
     return row is not None
 
 
-def ready(db: sqlite3.Connection) -> set[str]:
+def ready(db: Base) -> set[str]:
     """Those that have ready jobs, by the numbers that are kept."""
     return {queue for (queue,) in db.execute("select queue from otpy_tally where state = 'ready' and number > 0")}
 
 
-def queues(db: sqlite3.Connection) -> list[QueueLook]:
+def queues(db: Base) -> list[QueueLook]:
     """Each queue, by name."""
     numbers: dict[str, dict[str, int]] = {}
     for queue, state, number in db.execute("select queue, state, number from otpy_tally order by queue"):
@@ -75,7 +76,7 @@ def queues(db: sqlite3.Connection) -> list[QueueLook]:
     return [QueueLook(queue, found, _oldest(db, queue)) for queue, found in numbers.items()]
 
 
-def _oldest(db: sqlite3.Connection, queue: str) -> int | None:
+def _oldest(db: Base, queue: str) -> int | None:
     """When the job was due that has waited longest: the first of each priority, of which there are few."""
     oldest = None
     row = _first(db, queue, -(2**63))
@@ -86,7 +87,7 @@ def _oldest(db: sqlite3.Connection, queue: str) -> int | None:
     return oldest
 
 
-def _first(db: sqlite3.Connection, queue: str, priority: int) -> tuple[int, int] | None:
+def _first(db: Base, queue: str, priority: int) -> tuple[int, int] | None:
     row: tuple[int, int] | None = db.execute(
         "select priority, run_at from otpy_job where state = 'ready' and queue = ? and priority >= ?"
         " order by priority, run_at limit 1",

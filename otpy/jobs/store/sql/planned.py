@@ -14,42 +14,45 @@ from otpy.jobs.store.sql.rows import COLUMNS, job_of
 from otpy.jobs.store.sql.upkeep import cancel
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from otpy.jobs.model.job import Job
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["fire", "pause", "plan", "schedules", "unplan"]
 
 FIELDS = [field.name for field in fields(Schedule)]
+KEEP = (
+    f"insert into otpy_schedule ({', '.join(FIELDS)}) values ({', '.join('?' * len(FIELDS))})"  # noqa: S608 - our own text
+    f" on conflict (id) do update set {', '.join(f'{name} = excluded.{name}' for name in FIELDS[1:])}"
+)
 TIMES = ("expr", "tz")
 """What decides when: with another of these a schedule is another one."""
 
 
-def plan(db: sqlite3.Connection, schedule: Schedule, now: int) -> None:
+def plan(db: Base, schedule: Schedule, now: int) -> None:
     """Keep one; its past is that of the row which is there, unless its times have changed."""
     old = get(db, schedule.id)
     is_same = old is not None and all(getattr(old, name) == getattr(schedule, name) for name in TIMES)
     fired_at = old.fired_at if old is not None and is_same else now
     kept = replace(schedule, fired_at=fired_at, is_paused=old is not None and old.is_paused)
     values = [_value(kept, name) for name in FIELDS]
-    text = f"insert or replace into otpy_schedule ({', '.join(FIELDS)}) values ({', '.join('?' * len(FIELDS))})"  # noqa: S608
-    db.execute(text, values)
+    db.execute(KEEP, values)
 
 
-def get(db: sqlite3.Connection, id: str) -> Schedule | None:
+def get(db: Base, id: str) -> Schedule | None:
     """One."""
-    row = db.execute(f"select {', '.join(FIELDS)} from otpy_schedule where id = ?", (id,)).fetchone()  # noqa: S608 - ours
+    text = f"select {', '.join(FIELDS)} from otpy_schedule where id = ? /* for update */"  # noqa: S608 - our own text
+    row = db.execute(text, (id,)).fetchone()
     return None if row is None else _schedule_of(row)
 
 
-def schedules(db: sqlite3.Connection) -> list[Schedule]:
+def schedules(db: Base) -> list[Schedule]:
     """All that can be read."""
     rows = db.execute(f"select {', '.join(FIELDS)} from otpy_schedule order by id")  # noqa: S608 - our own text
     return [found for row in rows if (found := _schedule_of(row)) is not None]
 
 
-def fire(db: sqlite3.Connection, tally: Tally, id: str, *, at: int, run_at: int, now: int) -> list[Job]:
+def fire(db: Base, tally: Tally, id: str, *, at: int, run_at: int, now: int) -> list[Job]:
     """Enqueue for one time, and note it; its key makes it once, whoever leads. Returns what is to be cancelled."""
     schedule = get(db, id)
     if schedule is None or schedule.is_paused or schedule.fired_at >= at:
@@ -78,21 +81,24 @@ def _due(schedule: Schedule, at: int, run_at: int, now: int) -> NewJob:
     return job._replace(key=key, run_at=run_at, deadline_at=deadline_at, start_by=start_by, schedule=schedule.id)
 
 
-def unplan(db: sqlite3.Connection, id: str) -> bool:
+def unplan(db: Base, id: str) -> bool:
     """Forget one."""
     return bool(db.execute("delete from otpy_schedule where id = ?", (id,)).rowcount)
 
 
-def pause(db: sqlite3.Connection, id: str, *, is_paused: bool, now: int) -> bool:
+def pause(db: Base, id: str, *, is_paused: bool, now: int) -> bool:
     """Fire it no more, or again from now on."""
     done = db.execute(
-        "update otpy_schedule set is_paused = ?, fired_at = max(fired_at, ?) where id = ?", (is_paused, now, id)
+        "update otpy_schedule set is_paused = :paused, fired_at = case when fired_at < :now then :now else fired_at end"
+        " where id = :id",
+        {"paused": int(is_paused), "now": now, "id": id},
     )
     return bool(done.rowcount)
 
 
 def _value(schedule: Schedule, name: str) -> object:
-    return _packed(schedule.job) if name == "job" else getattr(schedule, name)
+    value = getattr(schedule, name)
+    return _packed(value) if isinstance(value, NewJob) else int(value) if isinstance(value, bool) else value
 
 
 def _packed(job: NewJob) -> bytes:

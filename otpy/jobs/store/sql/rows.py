@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from otpy.jobs.model.job import Attempt, Earlier, Job
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
+
+    from otpy.jobs.store.sql.base import Base
 
 __all__ = ["COLUMNS", "attempts_of", "claimed", "earlier_of", "job_of", "marks"]
 
@@ -41,14 +42,14 @@ def marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def attempts_of(db: sqlite3.Connection, id: int) -> tuple[Attempt, ...]:
+def attempts_of(db: Base, id: int) -> tuple[Attempt, ...]:
     """The failed attempts of a job, the oldest first."""
     text = "select number, at, failure, text, trace from otpy_failure where job = ? order by at, number"
     names = ("number", "at", "failure", "text", "trace")
     return tuple(Attempt(**dict(zip(names, row, strict=True))) for row in db.execute(text, (id,)))
 
 
-def earlier_of(db: sqlite3.Connection, id: int) -> tuple[Earlier, ...]:
+def earlier_of(db: Base, id: int) -> tuple[Earlier, ...]:
     """What is left of failed attempts that are no longer kept, those that began first."""
     text = "select failure, number, first_at, last_at from otpy_digest where job = ? order by first_at, failure"
     names = ("failure", "number", "first_at", "last_at")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable
 
     from otpy.jobs.model.job import Job, State
+    from otpy.jobs.store.sql.base import Base
 
 __all__ = ["Known", "Tally"]
 
@@ -71,7 +71,7 @@ class Tally:
         for one in gone:
             self._changes[one] -= 1
 
-    def write(self, db: sqlite3.Connection | sqlite3.Cursor) -> None:
+    def write(self, db: Base) -> None:
         """Write them down, in the transaction: before it is committed, or before somebody looks in it."""
         if not self._changes:
             return
@@ -79,6 +79,6 @@ class Tally:
         self._changes.clear()
         db.executemany(
             "insert into otpy_tally (queue, state, number) values (?, ?, ?)"
-            " on conflict (queue, state) do update set number = number + excluded.number",
+            " on conflict (queue, state) do update set number = otpy_tally.number + excluded.number",
             changes,
         )

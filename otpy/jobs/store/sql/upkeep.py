@@ -10,27 +10,24 @@ from otpy.jobs.store.sql.rows import COLUMNS, job_of
 from otpy.jobs.verdict import TOO_LATE, after_loss
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
 
     from otpy.jobs.model.job import Job
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
 __all__ = ["cancel", "due", "expire", "promote", "prune", "rescue", "shorten"]
 
-SPARE = 1_000
-"""Unused pages that a file may keep."""
 PAUSES = Backoff(first=1.0, most=60.0)
 """Before a job that has taken its program along goes on: its kind, which may say otherwise, need not be known here."""
-SHRINK = 500
-"""Pages that one round gives back."""
 
 
-def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[str]:
+def promote(db: Base, tally: Tally, limit: int, now: int) -> set[str]:
     """Make those ready whose time has come. No unique key is in the way: they hold it in both states."""
     rows = db.execute(
-        "update otpy_job set state = 'ready' where id in"
-        " (select id from otpy_job where state = 'scheduled' and run_at <= ? order by run_at limit ?) returning queue",
+        "with due as (select id from otpy_job where state = 'scheduled' and run_at <= ? order by run_at limit ?"
+        " /* for update skip locked */)"
+        " update otpy_job set state = 'ready' where id in (select id from due) returning queue",
         (now, limit),
     ).fetchall()
     for (queue,) in rows:
@@ -38,7 +35,7 @@ def promote(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> set[s
     return {queue for (queue,) in rows}
 
 
-def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[int]:
+def expire(db: Base, tally: Tally, limit: int, now: int) -> list[int]:
     """Give up those that wait and whose time is over, to end or to be begun; returns their ids."""
     return [
         one
@@ -47,9 +44,10 @@ def expire(db: sqlite3.Connection, tally: Tally, limit: int, now: int) -> list[i
     ]
 
 
-def _expire(db: sqlite3.Connection, tally: Tally, column: str, reason: str, limit: int, now: int) -> list[int]:
+def _expire(db: Base, tally: Tally, column: str, reason: str, limit: int, now: int) -> list[int]:
     rows = db.execute(
-        f"select id, queue, state from otpy_job where {column} <= ? and state in ('scheduled', 'ready') limit ?",  # noqa: S608
+        f"select id, queue, state from otpy_job where {column} <= ? and state in ('scheduled', 'ready') limit ?"  # noqa: S608
+        " /* for update skip locked */",
         (now, limit),
     ).fetchall()
     for job, queue, state in rows:
@@ -58,7 +56,7 @@ def _expire(db: sqlite3.Connection, tally: Tally, column: str, reason: str, limi
     return [row[0] for row in rows]
 
 
-def due(db: sqlite3.Connection) -> int | None:
+def due(db: Base) -> int | None:
     """The next time at which `promote` or `expire` has something to do; three looks at the ends of indexes."""
     row: tuple[int | None] = db.execute(
         """
@@ -66,16 +64,18 @@ def due(db: sqlite3.Connection) -> int | None:
             select min(run_at) as at from otpy_job where state = 'scheduled' union all
             select min(deadline_at) from otpy_job where deadline_at is not null and state in ('scheduled', 'ready')
             union all
-            select min(start_by) from otpy_job where start_by is not null and state in ('scheduled', 'ready'))
+            select min(start_by) from otpy_job where start_by is not null and state in ('scheduled', 'ready')
+        ) as times
         """
     ).fetchone()
     return row[0]
 
 
-def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, now: int) -> list[Job]:
+def rescue(db: Base, tally: Tally, *, grace_ms: int, limit: int, now: int) -> list[Job]:
     """Take back jobs whose program is gone. Needs no handler, and asks nobody."""
     rows = db.execute(
-        f"select {COLUMNS} from otpy_job where state = 'running' and lease_until < ? order by lease_until limit ?",  # noqa: S608
+        f"select {COLUMNS} from otpy_job where state = 'running' and lease_until < ? order by lease_until limit ?"  # noqa: S608
+        " /* for update skip locked */",
         (now - grace_ms, limit),
     ).fetchall()
     jobs = [job_of(row) for row in rows]
@@ -84,16 +84,16 @@ def rescue(db: sqlite3.Connection, tally: Tally, *, grace_ms: int, limit: int, n
     return jobs
 
 
-def shorten(db: sqlite3.Connection, until: int) -> None:
+def shorten(db: Base, until: int) -> None:
     """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
     db.execute("update otpy_job set lease_until = ? where state = 'running' and lease_until > ?", (until, until))
 
 
-def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str, now: int) -> list[Job]:
+def cancel(db: Base, tally: Tally, ids: Sequence[int], reason: str, now: int) -> list[Job]:
     """Cancel those that wait; mark and return those that run."""
     running = []
     for one in ids:
-        row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (one,)).fetchone()  # noqa: S608 - our own text
+        row = db.execute(f"select {COLUMNS} from otpy_job where id = ? /* for update */", (one,)).fetchone()  # noqa: S608
         job = None if row is None else job_of(row)
         if job is not None and job.state == "running":
             db.execute("update otpy_job set is_cancelled = 1, reason = ? where id = ?", (reason, one))
@@ -106,23 +106,15 @@ def cancel(db: sqlite3.Connection, tally: Tally, ids: Sequence[int], reason: str
     return running
 
 
-def prune(db: sqlite3.Connection, tally: Tally, *, before: int, limit: int) -> int:
+def prune(db: Base, tally: Tally, *, before: int, limit: int) -> int:
     """Forget jobs that ended before; dead ones stay until somebody has looked at them. Returns how many."""
     rows = db.execute(
-        "delete from otpy_job where id in (select id from otpy_job where finished_at < ? and state <> 'dead'"
-        " order by finished_at limit ?) returning id, queue, state",
+        "with old as (select id from otpy_job where finished_at < ? and state <> 'dead' order by finished_at limit ?"
+        " /* for update skip locked */)"
+        " delete from otpy_job where id in (select id from old) returning id, queue, state",
         (before, limit),
     ).fetchall()
     for table in ("otpy_failure", "otpy_digest", "otpy_once"):
         db.executemany(f"delete from {table} where job = ?", [row[:1] for row in rows])  # noqa: S608 - our own text
     tally.drop((queue, state) for _, queue, state in rows)
-    _shrink(db)
     return len(rows)
-
-
-def _shrink(db: sqlite3.Connection) -> None:
-    """Give unused pages back to the disk when they are many, a few at a time; else they are soon used again."""
-    unused, pages = (db.execute(f"pragma {what}").fetchone()[0] for what in ("freelist_count", "page_count"))
-    if unused > SPARE and unused > pages // 4:
-        for _ in range(min(SHRINK, unused - SPARE)):
-            db.execute("pragma incremental_vacuum(1)")  # Python takes but one step of a pragma without rows

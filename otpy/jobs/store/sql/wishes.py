@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from otpy.jobs.store.sql import claims, fair
+from otpy.jobs.store.sql import fair
 from otpy.jobs.store.sql.rows import marks
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.job import Job
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["claim_all"]
+    Giving: TypeAlias = Callable[[Base, Ask, str, tuple[str, ...]], Iterator[str]]
+    Claiming: TypeAlias = Callable[[Base, Tally, Ask, int], list[Job]]
 
-GIVING = """
-select value from json_each(?) as asked where exists (
-    select 1 from otpy_job indexed by otpy_job_kind
-    where state = 'ready' and queue = asked.value {limits}
-)
-"""
-"""One look for each kind and each set of labels, for a claim in vain would read all that is ready for others, however
-much that is, while all writers wait. SQLite looks as far as somebody reads on."""
+__all__ = ["Ways", "claim_all"]
 
 
-def claim_all(db: sqlite3.Connection, tally: Tally, asks: Sequence[Ask], now: int) -> list[Job]:
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """What a database has a way of its own for."""
+
+    giving: Giving
+    """Which queues of a wish have something, in their order; with what limits that, and its values."""
+    claim: Claiming
+    """Take the first ones, without limits."""
+
+
+def claim_all(db: Base, tally: Tally, asks: Sequence[Ask], now: int, ways: Ways) -> list[Job]:
     """Give jobs to whoever wishes for them: each owner one, though it stands in several wishes."""
     jobs: list[Job] = []
     served: Counter[tuple[str, ...]] = Counter()
     for ask in asks:
-        for queue in _giving(db, ask):
+        for queue in _giving(db, ask, ways):
             owners = ask.owners[served[ask.owners] :]
             if not owners:
                 break
-            found = _claim(db, tally, _narrowed(ask, queue, owners, jobs), now)
+            found = _claim(db, tally, _narrowed(ask, queue, owners, jobs), now, ways)
             served[ask.owners] += len(found)
             jobs += found
     return jobs
 
 
-def _giving(db: sqlite3.Connection, ask: Ask) -> Iterator[str]:
+def _giving(db: Base, ask: Ask, ways: Ways) -> Iterator[str]:
     """The queues in which anything is ready that these agents can do, in their order."""
     kinds = None if ask.kinds is None else [kind for kind in ask.kinds if _may_run(ask, kind)]
     if kinds == [] or not ask.needs:
-        return  # SQLite plans nothing for an index that is asked for nothing
+        return iter(())  # SQLite plans nothing for an index that is asked for nothing
     limits = "" if kinds is None else f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)})"
-    values = () if kinds is None else (*kinds, *ask.needs)
-    for (queue,) in db.execute(GIVING.format(limits=limits), (json.dumps(ask.queues), *values)):
-        yield queue
+    return ways.giving(db, ask, limits, () if kinds is None else (*kinds, *ask.needs))
 
 
 def _may_run(ask: Ask, kind: str) -> bool:
@@ -75,12 +76,12 @@ def _narrowed(ask: Ask, queue: str, owners: tuple[str, ...], given: Sequence[Job
     )
 
 
-def _claim(db: sqlite3.Connection, tally: Tally, ask: Ask, now: int) -> list[Job]:
+def _claim(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list[Job]:
     rate, wish = ask.rate, len(ask.owners)
     if rate is not None:
         ask = replace(ask, owners=ask.owners[: fair.allow(db, ask.queue, rate, wish=wish, now=now)])
     is_plain = not ask.kind_rooms and ask.tenant_limit is None and not fair.is_shared(db, ask.queue)
-    jobs = (claims.claim if is_plain else fair.claim_fairly)(db, tally, ask, now)
+    jobs = (ways.claim if is_plain else fair.claim_fairly)(db, tally, ask, now)
     if rate is not None and len(jobs) < len(ask.owners):
         fair.unused(db, ask.queue, rate, number=len(ask.owners) - len(jobs))
     return jobs

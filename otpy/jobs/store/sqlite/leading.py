@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from otpy.jobs.model.lead import Lead
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from otpy.jobs.model.lead import Fence
+    from otpy.jobs.store.sql.base import Base
 
 __all__ = ["elect", "holds", "lead", "lead_on", "resign"]
 
 
-def elect(db: sqlite3.Connection, name: str, owner: str, ttl_ms: int, over: Lead | None, now: int) -> int | None:
+def elect(db: Base, name: str, owner: str, ttl_ms: int, over: Lead | None, now: int) -> int | None:
     """Lead if nobody else does; the epoch, or None.
 
     Who is elected and does not get to know may be so again at once: with a new epoch, as nothing was done under the
@@ -35,7 +34,7 @@ def elect(db: sqlite3.Connection, name: str, owner: str, ttl_ms: int, over: Lead
     return None if row is None else int(row[0])
 
 
-def lead(db: sqlite3.Connection, name: str) -> Lead | None:
+def lead(db: Base, name: str) -> Lead | None:
     """Who was elected last."""
     row = db.execute(
         "select owner, epoch, elected_at, expires_at, ttl_ms from otpy_leader where name = ?", (name,)
@@ -46,7 +45,7 @@ def lead(db: sqlite3.Connection, name: str) -> Lead | None:
     return Lead(owner=owner, epoch=epoch, elected_at=elected_at, expires_at=expires_at, ttl_ms=ttl_ms)
 
 
-def lead_on(db: sqlite3.Connection, fence: Fence, owner: str, ttl_ms: int, now: int) -> bool:
+def lead_on(db: Base, fence: Fence, owner: str, ttl_ms: int, now: int) -> bool:
     """Extend a lead that is not over yet."""
     done = db.execute(
         "update otpy_leader set expires_at = ?, ttl_ms = ?"
@@ -56,7 +55,7 @@ def lead_on(db: sqlite3.Connection, fence: Fence, owner: str, ttl_ms: int, now: 
     return bool(done.rowcount)
 
 
-def resign(db: sqlite3.Connection, fence: Fence, owner: str, now: int) -> None:
+def resign(db: Base, fence: Fence, owner: str, now: int) -> None:
     """End a lead; the row stays."""
     db.execute(
         "update otpy_leader set expires_at = ? where name = ? and owner = ? and epoch = ? and expires_at > ?",
@@ -64,7 +63,7 @@ def resign(db: sqlite3.Connection, fence: Fence, owner: str, now: int) -> None:
     )
 
 
-def holds(db: sqlite3.Connection, fence: Fence, now: int) -> bool:
+def holds(db: Base, fence: Fence, now: int) -> bool:
     """Whether this leader still leads; asked in the transaction that it guards."""
     row = db.execute(
         "select 1 from otpy_leader where name = ? and epoch = ? and expires_at > ?", (fence.name, fence.epoch, now)

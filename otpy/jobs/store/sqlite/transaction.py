@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from otpy.core.text import exception_line
-from otpy.jobs.model.claim import Settled
-from otpy.jobs.model.look import Want
-from otpy.jobs.model.news import News, Stale
-from otpy.jobs.redact import redacted
-from otpy.jobs.store.sql import again, claims, enqueue, fair, looks, once, planned, upkeep, wishes
+from otpy.jobs.store.sql.claims import claim
 from otpy.jobs.store.sql.tally import Tally
+from otpy.jobs.store.sql.transaction import SqlTransaction
+from otpy.jobs.store.sql.wishes import Ways
 from otpy.jobs.store.sqlite import leading, lent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from otpy.jobs.model.claim import Ask, Once
-    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.lead import Fence, Lead
-    from otpy.jobs.model.look import Look, QueueLook
-    from otpy.jobs.model.new import Inserted, NewJob, Replayed
-    from otpy.jobs.model.schedule import Schedule
+    from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Known
 
 __all__ = ["MISTAKES", "SqliteTransaction"]
@@ -35,197 +29,47 @@ MISTAKES = (
 )
 """What is said of a value that SQLite cannot take: the fault of who gave it, while file and disk are well."""
 
+SPARE = 1_000
+"""Unused pages that a file may keep."""
+SHRINK = 500
+"""Pages that one round gives back."""
 
-class SqliteTransaction:
-    """As `otpy.jobs.store.protocol.Transaction` says; between `begin immediate` and `commit`."""
+GIVING = """
+select value from json_each(?) as asked where exists (
+    select 1 from otpy_job indexed by otpy_job_kind
+    where state = 'ready' and queue = asked.value {limits}
+)
+"""
+"""One look for each kind and each set of labels, for a claim in vain would read all that is ready for others, however
+much that is, while all writers wait. SQLite looks as far as somebody reads on."""
+
+
+def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator[str]:
+    """The queues in which anything is ready that these agents can do, in their order."""
+    for (queue,) in db.execute(GIVING.format(limits=limits), (json.dumps(ask.queues), *values)):
+        yield queue
+
+
+class SqliteTransaction(SqlTransaction):
+    """Between `begin immediate` and `commit`: nobody else writes meanwhile."""
+
+    mistakes = MISTAKES
+    ways = Ways(giving, claim)
 
     def __init__(self, db: sqlite3.Connection, now: int, known: Known, redact: Callable[[str], str] | None) -> None:
         """Begun already."""
-        self._db = db
-        self._redact = redact
-        self._tally = Tally(known)
-        self._stale: list[Stale] = []
-        self.now = now
+        super().__init__(db, now, Tally(known), redact)
+        self._connection = db
 
-    @property
-    def news(self) -> News:
-        """What others may do once it is committed."""
-        return News(self._tally.ready, self._tally.due, tuple(self._stale))
-
-    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
-        """Enqueue."""
-        return enqueue.insert_all(self._db, self._tally, new, self.now)
-
-    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
-        """Give jobs to agents."""
-        if not self._holds(fence):
-            return None
-        return wishes.claim_all(self._db, self._tally, asks, self.now)
-
-    def has_ready(self, queue: str) -> bool:
-        """Whether a job of it is ready now."""
-        return looks.has_ready(self._db, queue)
-
-    def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
-        """Move up what has waited."""
-        return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
-
-    def ready(self) -> set[str]:
-        """The queues that have ready jobs."""
-        self._tally.write(self._db)
-        return looks.ready(self._db)
-
-    def pause(self, queue: str) -> None:
-        """Give none of its jobs."""
-        self._db.execute("insert or ignore into otpy_paused (queue, since) values (?, ?)", (queue, self.now))
-
-    def resume(self, queue: str) -> None:
-        """Give them again."""
-        self._db.execute("delete from otpy_paused where queue = ?", (queue,))
-        self._tally.ready.add(queue)
-
-    def paused(self) -> dict[str, int]:
-        """The queues that are paused, and since when."""
-        return dict(self._db.execute("select queue, since from otpy_paused order by queue"))
-
-    def wants(self, limit: int) -> list[Want]:
-        """What ready jobs want: kinds, queues and labels, with how many there are of each."""
-        return [Want(*row) for row in self._db.execute(looks.WANTS, (limit,))]
-
-    def settle(self, outcomes: Sequence[Settled], *, is_again: bool = False) -> list[bool]:
-        """Write down how attempts went."""
-        finished = claims.finish(self._db, self._tally, outcomes, self.now)
-        done = []
-        for outcome in outcomes:
-            done.append(outcome[:2] in finished or self._settle(outcome))
-            finished.discard(outcome[:2])  # of one attempt no other end is accepted
-        if not (is_again or all(done)):
-            for one, is_kept in zip(outcomes, done, strict=True):
-                self._kept(is_kept, Stale(one.id, one.token, "end"))
-        return done
-
-    def _settle(self, outcome: Settled) -> bool:
-        try:
-            return claims.settle(self._db, self._tally, self._seemly(outcome), self.now)
-        except MISTAKES as error:  # nobody else's end shall wait for it for ever
-            why = f"how it ended cannot be written: {exception_line(error)}"
-            dead = Settled(id=outcome.id, token=outcome.token, state="dead", reason=why)
-            return claims.settle(self._db, self._tally, dead, self.now)
-
-    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
-        """Extend leases."""
-        return claims.renew(self._db, held, self.now + lease_ms)
-
-    def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
-        """Keep how far a job is."""
-        return self._kept(claims.note(self._db, id, token, progress, checkpoint), Stale(id, token, "note"))
-
-    def begin_once(self, id: int, token: int, name: str) -> Once:
-        """Begin what is done once."""
-        found = once.begin(self._db, id, token, name)
-        self._kept(found.how != "stale", Stale(id, token, "once"))
-        return found
-
-    def keep_once(self, id: int, token: int, name: str, result: bytes) -> bool:
-        """It is done."""
-        return self._kept(once.keep(self._db, id, token, name, result), Stale(id, token, "once"))
-
-    def drop_once(self, id: int, token: int, name: str) -> None:
-        """It failed."""
-        once.drop(self._db, id, token, name)
-
-    def holds(self, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
-        """How it stands with an attempt."""
-        return lent.holds(self._db, id, token)
+    def prune(self, before: int, limit: int) -> int:
+        """Forget old jobs; what the file does not need goes back to the disk."""
+        gone = super().prune(before, limit)
+        self._shrink()
+        return gone
 
     def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
         """Lend it to a handler."""
-        return lent.lent(self._db, until)
-
-    def cancelled(self) -> list[tuple[int, int]]:
-        """Those that run and are to be cancelled."""
-        return claims.cancelled(self._db)
-
-    def promote(self, limit: int, fence: Fence) -> set[str] | None:
-        """Make those ready whose time has come."""
-        return upkeep.promote(self._db, self._tally, limit, self.now) if self._holds(fence) else None
-
-    def expire(self, limit: int, fence: Fence) -> list[int] | None:
-        """Give up those that are overdue."""
-        return upkeep.expire(self._db, self._tally, limit, self.now) if self._holds(fence) else None
-
-    def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
-        """Take back jobs of dead programs."""
-        if not self._holds(fence):
-            return None
-        if lease_ms is not None:
-            upkeep.shorten(self._db, self.now + lease_ms)
-        return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
-
-    def due(self) -> int | None:
-        """The next time of a job that waits."""
-        due = upkeep.due(self._db)
-        self._tally.looked(due)
-        return due
-
-    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
-        """Cancel jobs."""
-        return upkeep.cancel(self._db, self._tally, ids, redacted(reason, self._redact), self.now)
-
-    def hasten(self, ids: Sequence[int]) -> set[str]:
-        """Have those that are scheduled begin now."""
-        return again.hasten(self._db, self._tally, ids, self.now)
-
-    def replay(
-        self, ids: Sequence[int], *, is_forced: bool, gap_ms: int, instead: NewJob | None = None
-    ) -> list[Replayed]:
-        """Enqueue dead jobs once more."""
-        how = again.How(is_forced=is_forced, gap_ms=gap_ms, instead=instead)
-        return again.replay(self._db, self._tally, ids, how, self.now)
-
-    def prune(self, before: int, limit: int) -> int:
-        """Forget old jobs."""
-        return upkeep.prune(self._db, self._tally, before=before, limit=limit)
-
-    def get(self, id: int) -> Job | None:
-        """One job."""
-        return looks.get(self._db, id)
-
-    def find(self, look: Look) -> list[Job]:
-        """Jobs that fit."""
-        return looks.find(self._db, look)
-
-    def running(self) -> list[Job]:
-        """Those that have a lease."""
-        return looks.running(self._db)
-
-    def queues(self) -> list[QueueLook]:
-        """How each queue is, with what this transaction has done so far."""
-        self._tally.write(self._db)
-        return looks.queues(self._db)
-
-    def plan(self, schedules: Sequence[Schedule]) -> None:
-        """Keep schedules."""
-        for schedule in schedules:
-            planned.plan(self._db, schedule, self.now)
-
-    def schedules(self) -> list[Schedule]:
-        """All that are kept."""
-        return planned.schedules(self._db)
-
-    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
-        """Enqueue the job of a schedule."""
-        if not self._holds(fence):
-            return None
-        return planned.fire(self._db, self._tally, id, at=at, run_at=run_at, now=self.now)
-
-    def unplan(self, id: str) -> bool:
-        """Forget a schedule."""
-        return planned.unplan(self._db, id)
-
-    def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
-        """Fire it no more, or again."""
-        return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
+        return lent.lent(self._connection, until)
 
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does."""
@@ -239,27 +83,12 @@ class SqliteTransaction:
         """Lead no longer."""
         leading.resign(self._db, fence, owner, self.now)
 
-    def finish(self) -> None:
-        """Write what was gathered; right before the commit."""
-        self._tally.write(self._db)
-
-    def committed(self) -> None:
-        """Remember what the next one need not find out; right after the commit."""
-        self._tally.committed()
-
-    def _seemly(self, outcome: Settled) -> Settled:
-        """Without secrets, which errors tell."""
-        attempt, hook = outcome.attempt, self._redact
-        if hook is None or (attempt is None and not outcome.reason):
-            return outcome
-        attempt = attempt and replace(attempt, text=redacted(attempt.text, hook), trace=redacted(attempt.trace, hook))
-        return outcome._replace(attempt=attempt, reason=redacted(outcome.reason, hook))
-
-    def _kept(self, is_kept: bool, stale: Stale) -> bool:  # noqa: FBT001 - what a write has said
-        """Keep what was refused; of an attempt that has ended its job before its own end, nothing is late."""
-        if not (is_kept or claims.is_done(self._db, stale.id, stale.token)):
-            self._stale.append(stale)
-        return is_kept
-
     def _holds(self, fence: Fence) -> bool:
         return leading.holds(self._db, fence, self.now)
+
+    def _shrink(self) -> None:
+        """Give unused pages back when they are many, a few at a time; else they are soon used again."""
+        unused, pages = (self._db.execute(f"pragma {what}").fetchone()[0] for what in ("freelist_count", "page_count"))
+        if unused > SPARE and unused > pages // 4:
+            for _ in range(min(SHRINK, unused - SPARE)):
+                self._db.execute("pragma incremental_vacuum(1)")  # Python takes but one step of a pragma without rows

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import StoreBusyError, StoreVersionError
+from otpy.jobs.store.sql.scripts import scripts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,7 @@ CHECK = 2.0
 STEPS = 10_000
 """Instructions of SQLite between two looks at the time."""
 
-SCRIPTS = tuple(
-    one.read_text(encoding="utf-8")
-    for one in sorted(files(__package__).joinpath("schema").iterdir(), key=lambda one: one.name)
-)
+SCRIPTS = scripts_of(__package__)
 """What leads from each version to the next; the first one makes all tables of an empty file."""
 
 KNOWN = len(SCRIPTS)
