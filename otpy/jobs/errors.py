@@ -17,6 +17,7 @@ OtpyError
     ├── OnceBusyError           the same attempt is at it already
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
+    │   │   └── StoreConflictError  another program was in the way, and the same again does it
     │   ├── StoreFullError      the disk is full
     │   └── StoreBrokenError    the file is damaged, or is no store of otpy's
     ├── StoreVersionError       a newer otpy has written it
@@ -51,6 +52,7 @@ __all__ = [
     "OnceBusyError",
     "StoreBrokenError",
     "StoreBusyError",
+    "StoreConflictError",
     "StoreError",
     "StoreFullError",
     "StoreVersionError",
@@ -250,6 +252,10 @@ class StoreError(JobsError):
 
 class StoreBusyError(StoreError):
     """Another program has held the store for longer than the time one waits."""
+
+
+class StoreConflictError(StoreBusyError):
+    """Another program was in the way, which the same again mends: the writer tries it a few times before it says so."""
 
 
 class StoreFullError(StoreError):

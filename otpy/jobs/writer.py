@@ -11,7 +11,7 @@ from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
 from otpy.core.reason import Shutdown
 from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
-from otpy.jobs.errors import StoreError
+from otpy.jobs.errors import StoreConflictError, StoreError
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
 from otpy.runtime.request import call, cast
@@ -32,6 +32,9 @@ __all__ = ["Writer"]
 
 FIRST, MOST = 0.1, 5.0
 """Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
+
+TRIES = 5
+"""Attempts at a transaction that is in another program's way; who has won does not come again at once."""
 
 LATER = NoReply()
 """The reply comes with the commit."""
@@ -185,13 +188,18 @@ class Writer(GenServer):
             self.ref.cast(Writer.commit)
         self._waiting.append((waiter, step))
 
-    def _commit(self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]]) -> None:
+    def _commit(
+        self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]], tries: int = TRIES
+    ) -> None:
         began = self.system.clock.now()
         try:
             with self.store.transaction() as transaction:
                 results = do_all(transaction, [step for _, step in waiting])
                 standing, news = self._grant(transaction, began)
         except StoreError as error:
+            if isinstance(error, StoreConflictError) and tries > 1:  # anew, on what the other one has left
+                self._commit(waiting, tries - 1)
+                return
             self._fail(error)
             for caller, _ in waiting:
                 self._refuse(caller, error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.jobs.errors import KeyTakenError, StoreError, StoreFullError
+from otpy.jobs.errors import KeyTakenError, StoreConflictError, StoreError, StoreFullError
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.kind import job
 from otpy.jobs.model.look import Look
@@ -183,6 +183,17 @@ def test_nothing_is_said_of_a_commit_that_failed(system: otpy.System, slow: Slow
         writer.call(Writer.run, Slow.step)
     system.wait_idle()
     assert said == []
+
+
+def test_what_is_in_another_programs_way_is_done_again_a_few_times(system: otpy.System, slow: Slow) -> None:
+    slow.gate.open()
+    writer = system.start(Writer, lambda: slow)
+    slow.failures = [StoreConflictError("f", "deadlock")] * 4
+    assert writer.call(Writer.run, lambda _: slow.step()) == 1
+    slow.failures = [StoreConflictError("f", "deadlock")] * 5
+    with pytest.raises(StoreConflictError, match="deadlock"):
+        writer.call(Writer.run, lambda _: slow.step())
+    assert slow.failures == []
 
 
 def test_one_that_is_wrong_harms_no_other(system: otpy.System, slow: Slow) -> None:
