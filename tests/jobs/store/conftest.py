@@ -8,6 +8,7 @@ import pytest
 
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore
+from support.postgres import empty_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,15 @@ STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "memory": lambda _, clock: SqliteStore(":memory:", now=clock),
     "full": lambda folder, clock: SqliteStore(folder / "jobs.db", now=clock),
     "fast": lambda folder, clock: SqliteStore(folder / "jobs.db", profile="fast", now=clock),
+    "postgres": lambda _, clock: _postgres(clock),
 }
+
+
+def _postgres(clock: Clock) -> Store:
+    url = empty_url()  # first: it skips where there is no server, and no psycopg
+    from otpy.jobs.store.postgres import PostgresStore  # noqa: PLC0415 - an extra
+
+    return PostgresStore(url, now=clock)
 
 
 @pytest.fixture

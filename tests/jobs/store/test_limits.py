@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Want
 from otpy.jobs.store.sql.fair import AGE, AGED
 from otpy.jobs.store.sqlite import SqliteStore
@@ -15,7 +16,6 @@ from otpy.jobs.store.sqlite import SqliteStore
 from .shop import claim, get, insert, new, settle
 
 if TYPE_CHECKING:
-    from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
 
     from .conftest import Clock
@@ -141,15 +141,18 @@ def test_many_tenants_fill_a_wish_for_many(store: Store, fence: Fence) -> None:
     assert len(claim(store, fence, 70)) == 70
 
 
-def test_the_jobs_of_a_tenant_are_found_by_their_index(store: Store, fence: Fence) -> None:
+def test_the_jobs_of_a_tenant_are_found_by_their_index() -> None:
     """Before, all that was ready was looked through, once for each tenant."""
     said: list[str] = []
-    db = cast("SqliteStore", store)._db
-    insert(store, new(tenant="t1"))
-    db.set_trace_callback(said.append)
-    claim(store, fence)
-    db.set_trace_callback(None)
-    looks = [one for one in said if "tenant >" in one or "tenant in" in one]
-    assert len(looks) == 5
-    plans = [db.execute(f"explain query plan {one}", (1,) * one.count("?")).fetchall()[0][3] for one in looks]
+    with closing(SqliteStore(":memory:")) as store:
+        insert(store, new(tenant="t1"))
+        with store.transaction() as tx:
+            fence = Fence(name="jobs", epoch=tx.elect("jobs", "me", 1_000) or 0)
+        store._db.set_trace_callback(said.append)
+        claim(store, fence)
+        store._db.set_trace_callback(None)
+        looks = [one for one in said if "tenant >" in one or "tenant in" in one]
+        assert len(looks) == 5
+        asked = [store._db.execute(f"explain query plan {one}", (1,) * one.count("?")) for one in looks]
+        plans = [rows.fetchall()[0][3] for rows in asked]
     assert sum("otpy_job_tenant" in plan for plan in plans) == 4  # the other one is of nobody's

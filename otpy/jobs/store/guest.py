@@ -1,0 +1,34 @@
+"""A connection of the caller's own, in whose transaction jobs are enqueued."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.store.sql.base import Base
+    from otpy.jobs.store.sql.tally import Tally
+
+__all__ = ["Guest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """It, in a transaction, as the statements of a store want it."""
+
+    path: str
+    """What its store is called in errors."""
+    db: Base
+    now: int
+    """The store's time."""
+    tally: Tally
+    version: int
+    """That of the tables; 0 where there are none."""
+    known: int
+    """That of the tables which this otpy writes."""
+    make: Callable[[], object]
+    """Makes the tables."""
+    call: Callable[[], object]
+    """Tells the program that leads, when the caller has committed."""

@@ -1,0 +1,148 @@
+"""What many jobs get in one statement: claims, ends, leases and rows. Each statement costs a way there and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.jobs.model.job import CRASHES
+from otpy.jobs.model.new import Inserted
+from otpy.jobs.store.sql.claims import wanted
+from otpy.jobs.store.sql.enqueue import COLUMNS, PLAIN
+from otpy.jobs.store.sql.keys import note_times
+from otpy.jobs.store.sql.rows import COLUMNS as ALL
+from otpy.jobs.store.sql.rows import job_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from otpy.jobs.model.claim import Ask, Settled
+    from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.new import NewJob
+    from otpy.jobs.store.sql.base import Base
+    from otpy.jobs.store.sql.tally import Tally
+
+__all__ = ["claim", "giving", "insert_plain", "renew", "settle"]
+
+GIVING = """
+select asked from unnest(cast(? as text[])) with ordinality as wished (asked, place)
+where exists (select 1 from otpy_job where state = 'ready' and queue = asked {limits}) order by place
+"""
+
+CLAIM = """
+with picked as (
+    select id from otpy_job where {where} order by priority, run_at, id limit ? for update skip locked
+), placed as (select id as job, row_number() over () as place from picked)
+update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, lease_until = ?,
+    owner = (cast(? as text[]))[place]
+from placed where id = job returning {columns}
+"""
+
+SETTLE = """
+update otpy_job set lease_until = null, owner = '',
+    state = case when is_cancelled = 0 then said.state else 'cancelled' end,
+    result = case when is_cancelled = 0 then said.result end,
+    reason = case when is_cancelled = 0 then said.reason else otpy_job.reason end,
+    finished_at = case when is_cancelled = 0 then said.finished_at else ? end,
+    run_at = coalesce(said.run_at, otpy_job.run_at),
+    errors = errors + said.error, crashes = crashes + said.crash, attempt = attempt - said.free,
+    releases = releases + said.free, start_by = said.start_by
+from unnest(
+    cast(? as bigint[]), cast(? as bigint[]), cast(? as text[]), cast(? as bytea[]), cast(? as text[]),
+    cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]),
+    cast(? as bigint[])
+) as said (job, token, state, result, reason, finished_at, run_at, start_by, error, crash, free)
+where id = job and otpy_job.token = said.token and otpy_job.state = 'running'
+    and (said.finished_at is not null or coalesce(unique_until, '') <> 'started')
+returning id, otpy_job.token, queue, otpy_job.state, otpy_job.run_at, otpy_job.start_by
+"""
+"""All but those that go on and have a key until they start: whether a twin of them waits must be asked."""
+
+RENEW = """
+update otpy_job set lease_until = ? from unnest(cast(? as bigint[]), cast(? as bigint[])) as held (job, token)
+where id = job and otpy_job.token = held.token and state = 'running' returning id, otpy_job.token
+"""
+
+TYPES = {  # those that are no texts
+    "args": "bytea",
+    "run_at": "bigint",
+    "priority": "bigint",
+    "max_errors": "bigint",
+    "max_crashes": "bigint",
+    "timeout_ms": "bigint",
+    "deadline_at": "bigint",
+    "start_by": "bigint",
+    "created_at": "bigint",
+    "meta": "bytea",
+}
+NAMES = ", ".join(COLUMNS)
+INSERT = f"""
+insert into otpy_job ({NAMES}) select {NAMES}
+from unnest({", ".join(f"cast(? as {TYPES.get(one, 'text')}[])" for one in COLUMNS)})
+    with ordinality as new ({NAMES}, place)
+order by place returning id
+"""  # noqa: S608 - our own text
+
+
+def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator[str]:
+    """The queues in which anything is ready that these agents can do, in their order."""
+    for (queue,) in db.execute(GIVING.format(limits=limits), (list(ask.queues), *values)).fetchall():
+        yield queue
+
+
+def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
+    """Give jobs to the owners of one wish, one each, the first due first; without those that others are at."""
+    where, values = wanted(ask, now)
+    text = CLAIM.format(where=where, columns=ALL)
+    rows = db.execute(text, (*values, len(ask.owners), now + ask.lease_ms, list(ask.owners))).fetchall()
+    jobs = sorted(map(job_of, rows), key=lambda job: (job.priority, job.run_at, job.id))
+    tally.moves(ask.queue, "ready", "running", len(jobs))
+    return jobs
+
+
+def settle(db: Base, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:
+    """Write down how attempts went, once for each; those of which that was done. For the others nothing was."""
+    columns = [list(column) for column in zip(*(_words(one, now) for one in outcomes), strict=True)]
+    done = set()
+    for job, token, queue, state, run_at, start_by in db.execute(SETTLE, (now, *columns)).fetchall():
+        done.add((job, token))
+        tally.moves(queue, "running", state, 1)
+        if state == "scheduled":
+            tally.comes(run_at)
+        tally.comes(start_by)
+    return done
+
+
+def _words(one: Settled, now: int) -> tuple[Any, ...]:
+    failure = None if one.attempt is None else one.attempt.failure
+    counts = failure is not None and failure not in CRASHES, failure in CRASHES, one.is_free
+    finished_at = None if one.state in ("scheduled", "ready") else now
+    return (
+        one.id,
+        one.token,
+        one.state,
+        one.result,
+        one.reason,
+        finished_at,
+        one.run_at,
+        one.start_by,
+        *map(int, counts),
+    )
+
+
+def renew(db: Base, held: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
+    """Extend leases; returns those that are no longer held."""
+    ids, tokens = [one[0] for one in held], [one[1] for one in held]
+    found = set(db.execute(RENEW, (until, ids, tokens)).fetchall())
+    return [claim for claim in held if claim not in found]
+
+
+def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
+    """Enqueue those that nothing can stand in the way of."""
+    rows = []
+    for new in news:
+        state: State = "ready" if new.run_at <= now else "scheduled"
+        rows.append((*new[:PLAIN], state, now))
+        tally.add(new.queue, state)
+        note_times(tally, new, state)
+    made = db.execute(INSERT, [list(column) for column in zip(*rows, strict=True)]).fetchall()
+    return [Inserted(one) for (one,) in sorted(made)]

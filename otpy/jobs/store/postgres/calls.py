@@ -1,0 +1,68 @@
+"""Calls from program to program, by LISTEN and NOTIFY: a wake-up and nothing more, for one may be lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CALL", "Listener"]
+
+CHANNEL = "select 'otpy_' || md5(current_schema())"
+CALL = "select pg_notify('otpy_' || md5(current_schema()), '')"
+"""Heard by all who listen, when the transaction in which it is said is committed; once however often it is said."""
+
+PAUSE = 5.0
+"""Seconds, more or less, until a connection is tried again that was lost."""
+
+
+class Listener:
+    """Has a connection of its own, on a thread that sleeps until somebody calls."""
+
+    def __init__(self, url: str, called: Callable[[], object]) -> None:
+        """Begin; `called` is called on its thread. That a connection cannot be had is no failure: one looks as well."""
+        self._url, self._called = url, called
+        self._ends, self._end = os.pipe()
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._run, name="otpy-jobs-listener", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, and wait for that. In a forked child there is no such thread."""
+        os.close(self._end)
+        if self._pid == os.getpid():
+            self._thread.join()
+
+    def _run(self) -> None:
+        ready: list[Any] = []
+        while self._ends not in ready:
+            with suppress(psycopg.Error):
+                ready = self._listen()
+            if self._ends not in ready:
+                ready, _, _ = select.select([self._ends], [], [], PAUSE * random.uniform(0.5, 1.0))
+        os.close(self._ends)
+
+    def _listen(self) -> list[Any]:
+        """Until it is to end, or the connection is gone, which is raised."""
+        with psycopg.Connection[Any].connect(self._url, autocommit=True, fallback_application_name="otpy") as db:
+            ((channel,),) = db.execute(CHANNEL).fetchall()
+            db.execute(f"listen {channel}")
+            self._called()  # what was said before
+            while True:
+                ready, _, _ = select.select([db.fileno(), self._ends], [], [])
+                if self._ends in ready:
+                    return ready
+                db.pgconn.consume_input()
+                heard = 0
+                while db.pgconn.notifies() is not None:
+                    heard += 1
+                if heard:
+                    self._called()

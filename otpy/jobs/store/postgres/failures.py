@@ -1,0 +1,53 @@
+"""What the server's words mean, and what it cannot take."""
+
+from __future__ import annotations
+
+import psycopg
+
+from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreConflictError, StoreError, StoreFullError
+
+__all__ = ["MISTAKES", "is_mistake", "store_error"]
+
+MISTAKES = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
+"""What is said of a value that PostgreSQL cannot take: the fault of who gave it, while the store is well."""
+
+TRIED = "it was in another program's way, several times"
+ERRORS: dict[str, tuple[type[StoreError], str]] = {
+    "40001": (StoreConflictError, TRIED),
+    "40P01": (StoreConflictError, TRIED),
+    "23505": (StoreConflictError, TRIED),  # no statement of ours runs into a unique index unless another just has
+    "55P03": (StoreBusyError, "another program has been holding what it needs for too long"),
+    "57014": (StoreBusyError, "a statement took too long"),
+    "25P03": (StoreBusyError, "a transaction took too long"),
+    "53100": (StoreFullError, "the server's disk is full"),
+    "53300": (StoreError, "the server has too many connections"),
+    "58": (StoreError, "the server's disk does not work"),
+    "XX001": (StoreBrokenError, "a table is damaged: restore a copy of the database"),
+    "XX002": (StoreBrokenError, "an index is damaged: make it anew"),
+    "25006": (StoreError, "it may not be written: the server is a standby, or read-only"),
+    "42501": (StoreError, "the user lacks a right"),
+    "42P01": (StoreError, "a table is missing"),
+    "28": (StoreError, "the server lets this user not in"),
+    "57P": (StoreError, "the server cannot be reached"),
+    "08": (StoreError, "the server cannot be reached"),
+}
+"""By the beginning of its SQLSTATE."""
+
+
+def store_error(path: str, error: psycopg.Error) -> StoreError:
+    """What a failure means: a clear word, and what the server or the system says."""
+    said = " ".join(str(error).split())
+    for start, (kind, meaning) in ERRORS.items():
+        if (error.sqlstate or "").startswith(start):
+            return kind(path, f"{meaning} ({said}, {error.sqlstate})")
+    if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
+        return StoreError(path, f"the server cannot be reached ({said})")
+    return StoreError(path, f"{said} ({error.sqlstate})" if error.sqlstate else said)
+
+
+def is_mistake(error: Exception) -> bool:
+    """Whether a value is at fault."""
+    state = getattr(error, "sqlstate", None)
+    if state is None:
+        return isinstance(error, MISTAKES)
+    return state[:2] in ("22", "23", "54") and state != "23505"

@@ -1,0 +1,125 @@
+"""One connection to the server, as statements of `store.sql` want it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.adapt import Dumper
+
+from otpy.jobs.store.postgres.words import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["CLOCK", "Rows", "Session", "Statements", "Whole"]
+
+CLOCK = "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)"
+"""The server's time, in milliseconds."""
+MOST = 2**63
+LOCK = 0.8
+"""The part of the patience for which another program's lock is waited for: who waits too long is told what for."""
+
+
+class Whole(Dumper):
+    """Whole numbers: always of the same type, which is that of the columns, so that a statement has one plan."""
+
+    oid = psycopg.adapters.types["int8"].oid
+
+    def dump(self, obj: int) -> bytes:
+        """Before it is sent: what the server refuses spoils the transaction. Raises OverflowError."""
+        if not -MOST <= obj < MOST:
+            raise OverflowError(f"{obj} does not fit into 64 bits")
+        return b"%d" % obj
+
+
+class Rows(psycopg.Cursor[Any]):
+    """What a statement has given."""
+
+    @cached_property
+    def lastrowid(self) -> int | None:
+        """The number of the row that `… returning id` has inserted."""
+        row = self.fetchone()
+        return None if row is None else int(row[0])
+
+
+class Statements:
+    """A connection, as statements of `store.sql` are given to it."""
+
+    def __init__(self, db: psycopg.Connection[Any]) -> None:
+        """This one."""
+        self.db = db
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Rows:  # Any: as `Base` says
+        """Do one statement."""
+        rows = self._cursor()
+        rows.execute(spoken(sql), parameters, binary=True)
+        return rows
+
+    def executemany(self, sql: str, parameters: Iterable[Any], /) -> None:
+        """Do it with each of these, sent together."""
+        self._cursor().executemany(spoken(sql), parameters)
+
+    def _cursor(self) -> Rows:
+        return Rows(self.db)
+
+
+class Session(Statements):
+    """A connection of our own; for one thread."""
+
+    def __init__(self, url: str, patience: float, *, is_fast: bool) -> None:
+        """Connect. Raises psycopg.Error."""
+        timeout_ms = max(1, round(patience * 1_000))
+        # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and
+        # is cut off is so no longer than this; else a leader that is gone would keep others from being elected.
+        times = {
+            "lock_timeout": max(1, round(timeout_ms * LOCK)),
+            "statement_timeout": timeout_ms,
+            "idle_in_transaction_session_timeout": timeout_ms,
+        }
+        settings = [f"set local {name} = {time}" for name, time in times.items()]
+        settings += ["set local synchronous_commit = off"] if is_fast else []
+        self.limits = "; ".join(settings)
+        """What holds in each transaction."""
+        db = psycopg.Connection[Any].connect(
+            url,
+            autocommit=True,
+            connect_timeout=max(2, round(patience)),
+            tcp_user_timeout=timeout_ms,
+            keepalives_idle=max(1, round(patience)),
+            keepalives_interval=max(1, round(patience / 3)),
+            keepalives_count=3,
+            fallback_application_name="otpy",
+        )
+        db.adapters.register_dumper(int, Whole)
+        super().__init__(db)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it can be used, as far as is known."""
+        return not self.db.closed
+
+    def begin(self, clock: str = CLOCK) -> int:
+        """Begin a transaction; the server's time. One round trip."""
+        rows = self.db.execute(f"begin; {self.limits}; select {clock}", prepare=False)
+        while rows.nextset():
+            pass
+        row = rows.fetchone()
+        assert row is not None  # noqa: S101 - a select without tables gives one
+        return int(row[0])
+
+    def commit(self, *before: str) -> None:
+        """Commit, and do this in the transaction before; one round trip."""
+        self.db.execute("; ".join([*before, "commit"]), prepare=False)
+
+    def rollback(self) -> None:
+        """Undo; of a connection that is gone the server does it."""
+        with suppress(psycopg.Error):
+            self.db.execute("rollback", prepare=False)
+
+    def close(self) -> None:
+        """Let go of it."""
+        with suppress(psycopg.Error):
+            self.db.close()

@@ -1,0 +1,204 @@
+"""The server: a connection that is made anew when it is gone, and what its failures mean."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+import psycopg
+
+from otpy.jobs.errors import ArgumentsError, StoreError
+from otpy.jobs.store.postgres import leading
+from otpy.jobs.store.postgres.calls import CALL, Listener
+from otpy.jobs.store.postgres.counts import Counts
+from otpy.jobs.store.postgres.failures import is_mistake, store_error
+from otpy.jobs.store.postgres.session import CLOCK, Session
+from otpy.jobs.store.postgres.transaction import PostgresTransaction
+from otpy.jobs.store.postgres.versions import migrate
+from otpy.jobs.store.sql.tally import Known
+from otpy.jobs.store.where import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from otpy.jobs.model.lead import Lead
+
+__all__ = ["PostgresStore"]
+
+GATHER = 1_000
+"""Rows of counts that one program adds before it makes few of many."""
+LOOK = 1.0
+"""Seconds between two looks at what others have written, though none of them has called."""
+PAUSE = 0.05
+"""Seconds between two looks at how a transaction has ended that is still about to."""
+
+STATUS = "select pg_xact_status(cast(cast(? as text) as xid8))"
+
+_LEFT: list[Session] = []
+"""Connections that came into this process by a fork. To close them here would end those of the parent."""
+
+
+class PostgresStore:
+    """As `otpy.jobs.store.protocol.Store` says. Opened and used by one thread."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        profile: Literal["full", "fast"] = "full",
+        patience: float = 5.0,
+        now: Callable[[], int] | None = None,
+        redact: Callable[[str], str] | None = None,
+        others: Callable[[], object] | None = None,
+    ) -> None:
+        """Connect, and make the tables where there are none.
+
+        Args:
+            url: `postgresql://…`, or what else libpq takes; the tables are in the first schema of its search path.
+            profile: `full` has each commit on the server's disk before it returns; `fast` may lose the last commits
+                when the server dies, and is never inconsistent.
+            patience: seconds to wait for the server, or for another program's locks.
+            now: the time, in milliseconds; the server's unless said.
+            redact: takes secrets out of a text before it is written.
+            others: called, on a thread of its own, when another program has made something ready.
+
+        Raises:
+            StoreError: the server cannot be reached, or refuses.
+            StoreVersionError: a newer otpy has written the tables.
+        """
+        self.path = shown(url)
+        self._url, self._is_fast, self._patience = url, profile == "fast", patience
+        self._now, self._redact = now, redact
+        self._known, self._counted = Known(), 0
+        self._pid = os.getpid()
+        self._is_leading = False
+        self._looks, self._looked_at = 0, time.monotonic()
+        self._session: Session | None = None
+        with self._failures():
+            self._session = self._connect()
+        self._listener = None if others is None else Listener(url, others)
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresTransaction]:
+        """Begin one; on a connection that is sound."""
+        self._stay()
+        with self._failures():
+            session, now = self._begun()
+            counts = Counts(self._known, is_gathering=self._counted > GATHER)
+            transaction = PostgresTransaction(session, now, counts, self._redact)
+            try:
+                yield transaction
+                transaction.finish()
+            except BaseException:
+                session.rollback()
+                raise
+            self._commit(session, transaction)
+            self._counted = counts.written if self._counted > GATHER else self._counted + counts.written
+            transaction.committed()
+            if transaction.leads is not None:
+                self._is_leading = transaction.leads
+
+    def lead(self, name: str) -> Lead | None:
+        """Who was elected last."""
+        self._stay()
+        with self._failures():
+            return leading.lead(self._sound(), name)
+
+    def changes(self) -> int:
+        """Differs once a second: whether another program has written is not asked, for that would cost no less.
+
+        Who has made something ready says so, and is heard at once, by `others`.
+        """
+        now = time.monotonic()
+        if now - self._looked_at > LOOK:
+            self._looks, self._looked_at = self._looks + 1, now - random.uniform(0.0, LOOK / 4)
+        return self._looks
+
+    def close(self) -> None:
+        """Let go of the server."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        session, self._session = self._session, None
+        if session is None:
+            return
+        if self._pid == os.getpid():
+            session.close()
+        else:
+            _LEFT.append(session)
+
+    # The connection.
+
+    def _connect(self) -> Session:
+        session = Session(self._url, self._patience, is_fast=self._is_fast)
+        try:
+            migrate(session, self.path)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _sound(self) -> Session:
+        """A connection that may work."""
+        if self._session is not None and not self._session.is_sound:
+            self._session = None
+        if self._session is None:
+            self._session = self._connect()
+        return self._session
+
+    def _begun(self) -> tuple[Session, int]:
+        """One that works, in a transaction, and the time. Of a server that was started anew one hears at first use."""
+        is_old = self._session is not None
+        session = self._sound()
+        try:
+            return session, self._begin(session)
+        except psycopg.OperationalError:
+            if not is_old or session.is_sound:
+                raise
+        session = self._sound()
+        return session, self._begin(session)
+
+    def _begin(self, session: Session) -> int:
+        if self._now is None:
+            return session.begin(CLOCK)
+        session.begin("0")
+        return self._now()
+
+    def _commit(self, session: Session, transaction: PostgresTransaction) -> None:
+        """Commit; when the connection breaks just then, find out what has become of it.
+
+        Who leads finds by itself what it has made ready; another one calls it, once for all that share the commit.
+        """
+        calls = [CALL] if transaction.news.ready and not self._is_leading else []
+        try:
+            session.commit(*calls)
+        except psycopg.OperationalError:
+            if transaction.xid is None or session.is_sound or not self._is_kept(transaction.xid):
+                raise
+
+    def _is_kept(self, xid: str) -> bool:
+        """Whether a transaction was committed, of which the answer was lost. Raises StoreError when that stays open."""
+        until = time.monotonic() + self._patience
+        while True:
+            (status,) = self._sound().execute(STATUS, (xid,)).fetchall()[0]
+            if status in ("committed", "aborted"):
+                return bool(status == "committed")
+            if time.monotonic() > until:
+                raise StoreError(self.path, "the server went away in a commit, and has not decided whether it is kept")
+            time.sleep(PAUSE * random.uniform(0.5, 1.0))
+
+    def _stay(self) -> None:
+        if self._pid != os.getpid():
+            raise StoreError(self.path, "it was opened before a fork: a child must open it by itself")
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (psycopg.Error, UnicodeEncodeError, OverflowError) as error:
+            if is_mistake(error) or not isinstance(error, psycopg.Error):
+                raise ArgumentsError(str(error)) from None
+            raise store_error(self.path, error) from None

@@ -1,0 +1,91 @@
+"""One transaction on the server: `Transaction` for PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.jobs.store.postgres import bulk, leading, lent
+from otpy.jobs.store.postgres.failures import MISTAKES
+from otpy.jobs.store.sql import claims, enqueue
+from otpy.jobs.store.sql.transaction import SqlTransaction
+from otpy.jobs.store.sql.wishes import Ways
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from otpy.jobs.model.claim import Settled
+    from otpy.jobs.model.lead import Fence, Lead
+    from otpy.jobs.model.new import Inserted, NewJob
+    from otpy.jobs.store.postgres.counts import Counts
+    from otpy.jobs.store.postgres.session import Session
+
+__all__ = ["PostgresTransaction"]
+
+
+class PostgresTransaction(SqlTransaction):
+    """Between `begin` and `commit`, beside those of others: each statement sees what was committed before it."""
+
+    mistakes = MISTAKES
+    ways = Ways(bulk.giving, bulk.claim)
+
+    def __init__(self, session: Session, now: int, counts: Counts, redact: Callable[[str], str] | None) -> None:
+        """Begun already."""
+        super().__init__(session, now, counts, redact)
+        self._session, self._counts = session, counts
+        self._held: set[Fence] = set()
+        self.leads: bool | None = None
+        """Whether this program leads, if that has come out."""
+
+    @property
+    def xid(self) -> str | None:
+        """By which the end of the transaction can be asked for; None while it has counted nothing."""
+        return self._counts.xid
+
+    def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
+        """Enqueue."""
+        return enqueue.insert_all(self._db, self._tally, new, self.now, bulk.insert_plain)
+
+    def _finish(self, outcomes: Sequence[Settled]) -> set[tuple[int, int]]:
+        """Most in one statement, whatever came of them: the first that was said of each attempt."""
+        if len(outcomes) < 2:  # noqa: PLR2004 - one alone needs nothing gathered
+            return set()
+        first = {one[:2]: self._seemly(one) for one in reversed(outcomes)}
+        try:
+            done = bulk.settle(self._db, self._tally, [*first.values()], self.now)
+        except self.mistakes:  # one of them cannot be sent: which, comes out one by one
+            return set()
+        for key in done:
+            claims.remember(self._db, key[0], first[key].attempt)
+        return done
+
+    def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
+        """Extend leases."""
+        return bulk.renew(self._db, held, self.now + lease_ms) if held else []
+
+    def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
+        """Lend it to a handler."""
+        return lent.lent(self._session, until)
+
+    def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
+        """Lead if nobody else does."""
+        epoch = leading.elect(self._db, name, owner, ttl_ms, over, self.now)
+        self.leads = epoch is not None
+        return epoch
+
+    def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
+        """Go on leading."""
+        self.leads = leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
+        return self.leads
+
+    def resign(self, fence: Fence, owner: str) -> None:
+        """Lead no longer."""
+        leading.resign(self._db, fence, owner, self.now)
+        self._held.clear()
+        self.leads = False
+
+    def _holds(self, fence: Fence) -> bool:
+        """Asked once: from then on nobody else can be elected until the end."""
+        if fence not in self._held and leading.holds(self._db, fence, self.now):
+            self._held.add(fence)
+        return fence in self._held

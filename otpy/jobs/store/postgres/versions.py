@@ -1,0 +1,69 @@
+"""Which version the tables have, and how they get to the one that is known here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otpy.jobs.errors import StoreVersionError
+from otpy.jobs.store.sql.scripts import scripts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otpy.jobs.store.postgres.session import Session, Statements
+    from otpy.jobs.store.sql.base import Base
+
+__all__ = ["KNOWN", "make", "migrate", "version_of"]
+
+SCRIPTS = scripts_of(__package__)
+"""What leads from each version to the next; the first one makes all tables."""
+
+KNOWN = len(SCRIPTS)
+"""The version that this otpy reads and writes."""
+
+LOCK = "select pg_advisory_xact_lock(hashtext('otpy_schema'), hashtext(current_schema()))"
+
+IS_THERE = "select 1 from pg_class where relname = 'otpy_schema' and relkind = 'r' and pg_table_is_visible(oid)"
+"""By a look at rows: what `to_regclass` says is remembered over a wait for another program that makes it."""
+
+
+def version_of(db: Base) -> int:
+    """The version of the tables; 0 when there are none."""
+    if db.execute(IS_THERE).fetchone() is None:
+        return 0
+    found: int = db.execute("select coalesce(max(version), 0) from otpy_schema").fetchone()[0]
+    return found
+
+
+def migrate(session: Session, path: str, *, scripts: Sequence[str] = SCRIPTS) -> None:
+    """Bring the tables to the version that this otpy knows, all of it or nothing; one program after the other.
+
+    Raises:
+        StoreVersionError: a newer otpy has written them.
+    """
+    found = version_of(session)
+    if found < len(scripts):
+        session.begin()
+        try:
+            found = make(session, scripts)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+    if found > len(scripts):
+        raise StoreVersionError(path, found, len(scripts))
+
+
+def make(db: Statements, scripts: Sequence[str] = SCRIPTS) -> int:
+    """Do what is left to do, in a transaction that somebody else ends; the version that there was.
+
+    While one does it others wait, for as long as they wait for any lock.
+    """
+    db.execute(LOCK)
+    found = version_of(db)  # another program may have done the same
+    if not found:
+        db.execute("create table if not exists otpy_schema (version bigint not null)")
+    for number, script in enumerate(scripts[found:], found + 1):
+        db.db.execute(script, prepare=False)
+        db.execute("insert into otpy_schema (version) values (?)", (number,))
+    return found
