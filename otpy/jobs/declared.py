@@ -10,6 +10,7 @@ from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.decisions import MOST_SECONDS
+from otpy.jobs.store.where import is_server
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -18,11 +19,15 @@ __all__ = ["is_seconds", "is_text", "whole_path"]
 
 
 def whole_path(engine: str, path: object) -> str:
-    """The store's file as it is found also when the program's folder is another one. Raises SpecError."""
+    """The store's file as it is found also when the program's folder is another one, or its server's address.
+
+    Raises:
+        SpecError: it is neither.
+    """
     if not isinstance(path, str | os.PathLike) or not is_text(os.fspath(path)):
-        raise SpecError(engine, f"path={safe_repr(path)}: a file")
+        raise SpecError(engine, f"path={safe_repr(path)}: a file, or postgresql://…")
     found: str = os.fspath(path)
-    return found if found == ":memory:" else str(Path(found).absolute())
+    return found if found == ":memory:" or is_server(found) else str(Path(found).absolute())
 
 
 def is_text(value: object) -> TypeGuard[str]:

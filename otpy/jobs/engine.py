@@ -25,8 +25,10 @@ from otpy.jobs.kind import Kind
 from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
+from otpy.jobs.store.opening import open_store
 from otpy.jobs.store.sqlite.readers import SqliteReaders
-from otpy.jobs.store.sqlite.store import MEMORY, SqliteStore
+from otpy.jobs.store.sqlite.store import MEMORY
+from otpy.jobs.store.where import is_server
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
+    from otpy.jobs.store.protocol import Store
 
 __all__ = ["Engine", "engine"]
 
@@ -58,6 +61,7 @@ class Engine(Supervisor):
         is_virtual = self.system.is_virtual
         self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
         self.health = Health()
+        self.herald = Herald(self.system, setup.name)
         self.readers = self.use(closing(SqliteReaders(setup.path, self.setup.now, setup.busy_seconds)))
 
     @classmethod
@@ -70,9 +74,9 @@ class Engine(Supervisor):
 
         The duties have their time within the leader's, whoever ends them.
         """
-        setup, herald = self.setup, Herald(self.system, self.setup.name)
+        setup = self.setup
         return [
-            child(Writer, self._open, herald, setup.again_seconds, self.health).opts(
+            child(Writer, self._open, self.herald, setup.again_seconds, self.health).opts(
                 id="writer", name=setup.actor(Writer, "writer")
             ),
             dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
@@ -83,15 +87,9 @@ class Engine(Supervisor):
             ),
         ]
 
-    def _open(self) -> SqliteStore:
-        store = SqliteStore(
-            self.setup.path,
-            profile=self.setup.profile,
-            patience=self.setup.busy_seconds,
-            now=self.setup.now,
-            redact=self.setup.redact,
-        )
-        self.readers.is_open = self.setup.path != MEMORY
+    def _open(self) -> Store:
+        store = open_store(self.setup, self.herald.others)
+        self.readers.is_open = self.setup.path != MEMORY and not is_server(self.setup.path)
         return store
 
 
@@ -115,7 +113,7 @@ def engine(
     """Everything that jobs need, as one child of a tree.
 
     Args:
-        path: the store's file; programs that share it do so by this.
+        path: the store's file, or `postgresql://…` for the database of a server; programs that share it do so by this.
         kinds: what can be done here.
         queues: those that have limits.
         cron: what is enqueued again and again; other programs on the same file may declare others.
@@ -129,7 +127,8 @@ def engine(
         redact: takes secrets out of the text of an error, or of a reason, before it is written.
         beat: seconds between two renewals of leases, a sixth of one unless said; three of them, and `busy`, must fit
             into a lease.
-        busy: seconds that the store waits for another program that writes; 5, or a third of a lease if that is less.
+        busy: seconds that the store waits for another program that writes, or for a server; 5, or a third of a
+            lease if that is less.
         grace: seconds that a cancelled job has to wind up before its agent is killed.
 
     Raises:

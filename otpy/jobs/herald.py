@@ -29,3 +29,8 @@ class Herald:
             scheduler.cast(Scheduler.hope, news.ready)
         if news.due is not None and (janitor := self._janitor.whereis()) is not None:
             janitor.tell(("due", news.due))
+
+    def others(self) -> None:
+        """Another program has made something ready; from any thread."""
+        if (janitor := self._janitor.whereis()) is not None:
+            janitor.tell("round")

@@ -145,8 +145,8 @@ class Setup:
 
     name: str
     """The names of its actors begin with it."""
-    path: str
-    """The store's file."""
+    path: str = field(repr=False)
+    """The store's file, or its server, with a password perhaps."""
     kinds: dict[str, Kind[..., Any]]
     """What can be done here, by name."""
     crews: tuple[Crew, ...]

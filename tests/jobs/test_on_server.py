@@ -1,0 +1,143 @@
+"""An engine whose jobs are on a PostgreSQL server, and what a caller does there in a transaction of its own."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy.errors import StartError
+from otpy.jobs.agents.context import current
+from otpy.jobs.client import of
+from otpy.jobs.engine import engine
+from otpy.jobs.errors import KeyTakenError, StoreError
+from otpy.jobs.inside import enqueue_in
+from otpy.jobs.kind import job
+from support.postgres import fresh_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DONE: list[int] = []
+
+
+@job
+def note(number: int) -> int:
+    DONE.append(number)
+    return number + 1
+
+
+@job
+def sell(number: int) -> None:
+    with current().tx() as tx:
+        assert tx.execute("select count(*) from sale") == [(0,)]
+        with pytest.raises(Exception, match="does not exist"):
+            tx.execute("select * from nowhere")
+        with pytest.raises(Exception, match="one for the engine alone"):
+            tx.execute("delete from otpy_job")
+        tx.executemany("insert into sale values (%s)", [(number,), (number + 1,)])
+        tx.enqueue(note.new(number))
+
+
+@pytest.fixture
+def url() -> str:
+    DONE.clear()
+    return fresh_url()
+
+
+@pytest.fixture
+def program(url: str) -> Iterator[Any]:
+    """Begins a program on it; all of them are stopped at the end."""
+    begun: list[otpy.System] = []
+
+    def begin(name: str, **options: Any) -> otpy.System:
+        begun.append(otpy.System(name))
+        begun[-1].start(engine(url, [note, sell], lease=3.0, **options))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        assert one.stop(timeout=10.0) == []
+
+
+@pytest.fixture
+def db(url: str) -> Iterator[Any]:
+    """The caller's own connection, with a table of its own."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(url) as connection:
+        connection.execute("create table sale (number integer)")
+        connection.commit()
+        yield connection
+        connection.rollback()
+
+
+def numbers(system: otpy.System) -> dict[str, int]:
+    return {state: number for look in of(system).queues() for state, number in look.numbers.items() if number}
+
+
+def test_jobs_are_done(program: Any) -> None:
+    jobs = of(program("a"))
+    made = jobs.enqueue_all([note.new(number) for number in range(100)])
+    assert [jobs.wait(one.id, 30.0).result_value for one in made] == list(range(1, 101))
+    assert numbers(jobs._system) == {"done": 100}
+
+
+def test_what_one_program_enqueues_another_one_does_and_who_stops_is_followed(program: Any) -> None:
+    first, second = program("a"), program("b")
+    assert of(second).wait(of(second).enqueue(note.new(1)).id, 30.0).state == "done"
+    assert first.names.get("jobs/scheduler") is not None
+    assert first.stop(timeout=10.0) == []
+    assert of(second).wait(of(second).enqueue(note.new(2)).id, 30.0).state == "done"
+    assert DONE == [1, 2]
+
+
+def test_a_job_commits_what_it_writes_with_its_end(program: Any, db: Any) -> None:
+    jobs = of(program("a"))
+    assert jobs.wait(jobs.enqueue(sell.new(5)).id, 30.0).state == "done"
+    assert db.execute("select number from sale order by 1").fetchall() == [(5,), (6,)]
+    assert jobs.wait(2, 30.0).kind.endswith("note")
+
+
+def test_a_job_is_enqueued_with_what_the_caller_writes_or_not_at_all(program: Any, db: Any) -> None:
+    jobs = of(program("a"))
+    db.execute("insert into sale values (1)")
+    (lost,) = enqueue_in(db, note.new(1))
+    db.rollback()
+    db.execute("insert into sale values (2)")
+    first, second = enqueue_in(db, note.new(2), note.new(3).opts(key="k"))
+    assert jobs.get(first.id) is None
+    db.commit()
+    assert [jobs.wait(one.id, 30.0).state for one in (first, second)] == ["done", "done"]
+    assert jobs.get(lost.id) is None
+    assert db.execute("select number from sale").fetchall() == [(2,)]
+    with pytest.raises(KeyTakenError):
+        enqueue_in(db, note.new(4), note.new(5).opts(key="k"))
+    db.execute("insert into sale values (3)")
+    db.commit()
+    assert numbers(jobs._system) == {"done": 2}
+
+
+def test_a_job_may_be_enqueued_before_the_first_program_comes(program: Any, db: Any) -> None:
+    (made,) = enqueue_in(db, note.new(1))
+    db.commit()
+    assert of(program("a")).wait(made.id, 30.0).state == "done"
+
+
+def test_a_connection_on_which_nothing_would_be_committed_is_refused(db: Any, program: Any) -> None:
+    program("a")
+    db.autocommit = True
+    with pytest.raises(StoreError, match="no transaction is open"):
+        enqueue_in(db, note.new(1))
+    with db.transaction():
+        enqueue_in(db, note.new(1))
+
+
+def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
+    pytest.importorskip("psycopg")
+    system = otpy.System("a")
+    with pytest.raises(StartError, match=r"me:\*\*\*@/nowhere.*the server cannot be reached"):
+        system.start(engine("postgresql://me:hidden@/nowhere?host=/nowhere", [note]))
+    assert system.stop(timeout=5.0) == []
+    assert not [one for one in threading.enumerate() if one.name.startswith("otpy-jobs")]
