@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
-    from otpy.jobs.store.sqlite.readers import SqliteReaders
+    from otpy.jobs.store.readers import Readers
     from otpy.runtime.caller import Caller
     from otpy.runtime.timers import Timer
 
@@ -38,7 +38,7 @@ class Look:
 class Endings(GenServer):
     """Looks at the jobs that somebody waits for: when the scheduler says that some have ended, and twice in `poll`."""
 
-    def init(self, setup: Setup, readers: SqliteReaders) -> None:
+    def init(self, setup: Setup, readers: Readers[Any]) -> None:
         """Nobody waits."""
         self.readers = readers
         self.pause = setup.poll / 2

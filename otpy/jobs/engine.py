@@ -25,10 +25,8 @@ from otpy.jobs.kind import Kind
 from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
-from otpy.jobs.store.opening import open_store
-from otpy.jobs.store.sqlite.readers import SqliteReaders
+from otpy.jobs.store.opening import open_store, readers_of
 from otpy.jobs.store.sqlite.store import MEMORY
-from otpy.jobs.store.where import is_server
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class Engine(Supervisor):
         self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
         self.health = Health()
         self.herald = Herald(self.system, setup.name)
-        self.readers = self.use(closing(SqliteReaders(setup.path, self.setup.now, setup.busy_seconds)))
+        self.readers = self.use(closing(readers_of(self.setup)))
 
     @classmethod
     def sealed_stop(cls) -> float:
@@ -89,7 +87,7 @@ class Engine(Supervisor):
 
     def _open(self) -> Store:
         store = open_store(self.setup, self.herald.others)
-        self.readers.is_open = self.setup.path != MEMORY and not is_server(self.setup.path)
+        self.readers.is_open = self.setup.path != MEMORY
         return store
 
 

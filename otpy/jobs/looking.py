@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
     from otpy.jobs.store.protocol import Transaction
-    from otpy.jobs.store.sqlite.readers import SqliteReaders
+    from otpy.jobs.store.readers import Readers
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -191,9 +191,9 @@ class Looking:
         if isinstance(error, NoProcError) or engine_name(self._name) not in self._system.names:
             raise error
 
-    def _readers(self) -> SqliteReaders | None:
+    def _readers(self) -> Readers[Any] | None:
         """None for a store in memory, and for one that is about to be opened."""
-        readers: SqliteReaders | None = getattr(getattr(self._check(), "actor", None), "readers", None)
+        readers: Readers[Any] | None = getattr(getattr(self._check(), "actor", None), "readers", None)
         return readers if readers is not None and readers.is_open else None
 
     def _run(self, step: Callable[[Transaction], T]) -> T:

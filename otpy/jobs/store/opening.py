@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.clock import wall_clock
+from otpy.jobs.store.sqlite.readers import SqliteReaders
 from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.store.where import is_server, shown
 
@@ -15,8 +16,20 @@ if TYPE_CHECKING:
 
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Store
+    from otpy.jobs.store.readers import Readers
 
-__all__ = ["open_store"]
+__all__ = ["open_store", "readers_of"]
+
+
+def readers_of(setup: Setup) -> Readers[Any]:
+    """Those who look beside who writes, once that has opened the store."""
+    if not is_server(setup.path):
+        return SqliteReaders(setup.path, setup.now, setup.busy_seconds)
+    try:
+        from otpy.jobs.store.postgres.readers import PostgresReaders  # noqa: PLC0415 - an extra
+    except ImportError:  # whoever opens it to write says so
+        return SqliteReaders(setup.path, setup.now, setup.busy_seconds)
+    return PostgresReaders(setup.path, _now(setup), setup.busy_seconds)
 
 
 def open_store(setup: Setup, others: Callable[[], object]) -> Store:
@@ -36,6 +49,9 @@ def open_store(setup: Setup, others: Callable[[], object]) -> Store:
         from otpy.jobs.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise StoreError(shown(setup.path), f"it needs otpy[postgres]: {error}") from None
-    # The server's clock, for programs on several machines have one each; a clock that was set here is that of tests.
-    now = None if setup.now is wall_clock else setup.now
-    return PostgresStore(setup.path, now=now, others=others, **options)
+    return PostgresStore(setup.path, now=_now(setup), others=others, **options)
+
+
+def _now(setup: Setup) -> Callable[[], int] | None:
+    """None is the server's clock, for programs on several machines have one each; one that was set is that of tests."""
+    return None if setup.now is wall_clock else setup.now

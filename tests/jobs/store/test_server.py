@@ -21,6 +21,7 @@ from otpy.jobs.errors import (
     StoreVersionError,
 )
 from otpy.jobs.model.lead import Fence
+from otpy.jobs.model.look import Look
 from otpy.jobs.store.where import is_server, shown
 from support.postgres import fresh_url, server
 
@@ -373,3 +374,27 @@ def test_a_program_that_does_not_lead_calls_the_one_that_does(url: str) -> None:
         with other.transaction() as tx:
             tx.pause("q")
     assert not called.acquire(blocking=False)
+
+
+# Looks beside who writes.
+
+
+def test_a_look_waits_for_nobody_and_can_write_nothing(url: str) -> None:
+    from otpy.jobs.store.postgres.readers import PostgresReaders  # noqa: PLC0415 - an extra
+
+    with opened(url) as store, closing(PostgresReaders(url, None, 5.0)) as readers:
+        readers.is_open = True
+        (made,) = insert(store, new())
+        with store.transaction() as tx:
+            tx.cancel([made.id], "no")
+            with readers.look() as look:
+                found = look.get(made.id)
+        assert found is not None
+        assert found.state == "ready"
+        with pytest.raises(StoreError, match="it may not be written"), readers.look() as look:
+            look.insert([new()])
+        with readers.look():
+            pass
+        server().restart()
+        with readers.look() as look:
+            assert [job.state for job in look.find(Look())] == ["cancelled"]

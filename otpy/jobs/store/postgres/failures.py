@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import psycopg
 
-from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreConflictError, StoreError, StoreFullError
+from otpy.jobs.errors import (
+    ArgumentsError,
+    StoreBrokenError,
+    StoreBusyError,
+    StoreConflictError,
+    StoreError,
+    StoreFullError,
+)
 
-__all__ = ["MISTAKES", "is_mistake", "store_error"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MISTAKES", "failures", "store_error"]
 
 MISTAKES = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
 """What is said of a value that PostgreSQL cannot take: the fault of who gave it, while the store is well."""
@@ -45,7 +58,18 @@ def store_error(path: str, error: psycopg.Error) -> StoreError:
     return StoreError(path, f"{said} ({error.sqlstate})" if error.sqlstate else said)
 
 
-def is_mistake(error: Exception) -> bool:
+@contextmanager
+def failures(path: str) -> Iterator[None]:
+    """Say what went wrong in words of ours: a value, or the store."""
+    try:
+        yield
+    except (psycopg.Error, UnicodeEncodeError, OverflowError) as error:
+        if _is_mistake(error) or not isinstance(error, psycopg.Error):
+            raise ArgumentsError(str(error)) from None
+        raise store_error(path, error) from None
+
+
+def _is_mistake(error: Exception) -> bool:
     """Whether a value is at fault."""
     state = getattr(error, "sqlstate", None)
     if state is None:

@@ -6,21 +6,22 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from otpy.jobs.errors import ArgumentsError, StoreError
+from otpy.jobs.errors import StoreError
 from otpy.jobs.store.guest import Guest
 from otpy.jobs.store.postgres.calls import CALL
 from otpy.jobs.store.postgres.counts import Counts
-from otpy.jobs.store.postgres.failures import is_mistake, store_error
+from otpy.jobs.store.postgres.failures import failures
 from otpy.jobs.store.postgres.session import CLOCK, Rows, Statements, Whole
 from otpy.jobs.store.postgres.versions import KNOWN, make, version_of
 from otpy.jobs.store.sql.tally import Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import psycopg
 
 __all__ = ["guest"]
 
@@ -39,14 +40,10 @@ def guest(connection: psycopg.Connection[Any]) -> Iterator[Guest]:
     """Have a transaction on it; who leads is called when that is committed."""
     info = connection.info
     path = f"{info.dbname} on {info.host or 'the server'}"
-    try:
+    with failures(path):
         if connection.autocommit and info.transaction_status == TransactionStatus.IDLE:
             raise StoreError(path, "no transaction is open on this connection: begin one, and commit it")
         db = Own(connection)
         ((now,),) = db.execute(f"select {CLOCK}").fetchall()
         counts = Counts(Known(), is_gathering=False)
         yield Guest(path, db, now, counts, version_of(db), KNOWN, partial(make, db), call=partial(db.execute, CALL))
-    except (psycopg.Error, UnicodeEncodeError, OverflowError) as error:
-        if is_mistake(error) or not isinstance(error, psycopg.Error):
-            raise ArgumentsError(str(error)) from None
-        raise store_error(path, error) from None

@@ -12,7 +12,7 @@ from psycopg.adapt import Dumper
 from otpy.jobs.store.postgres.words import spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["CLOCK", "Rows", "Session", "Statements", "Whole"]
 
@@ -69,8 +69,9 @@ class Statements:
 class Session(Statements):
     """A connection of our own; for one thread."""
 
-    def __init__(self, url: str, patience: float, *, is_fast: bool) -> None:
-        """Connect. Raises psycopg.Error."""
+    def __init__(self, url: str, patience: float, *, is_fast: bool, is_reader: bool = False) -> None:
+        """Connect; one that `is_reader` can write nothing. Raises psycopg.Error."""
+        self._begin = "begin read only" if is_reader else "begin"
         timeout_ms = max(1, round(patience * 1_000))
         # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and
         # is cut off is so no longer than this; else a leader that is gone would keep others from being elected.
@@ -101,9 +102,12 @@ class Session(Statements):
         """Whether it can be used, as far as is known."""
         return not self.db.closed
 
-    def begin(self, clock: str = CLOCK) -> int:
-        """Begin a transaction; the server's time. One round trip."""
-        rows = self.db.execute(f"begin; {self.limits}; select {clock}", prepare=False)
+    def begin(self, now: Callable[[], int] | None = None) -> int:
+        """Begin a transaction; the server's time, unless another one is meant. One round trip."""
+        if now is not None:
+            self.db.execute(f"{self._begin}; {self.limits}", prepare=False)
+            return now()
+        rows = self.db.execute(f"{self._begin}; {self.limits}; select {CLOCK}", prepare=False)
         while rows.nextset():
             pass
         row = rows.fetchone()

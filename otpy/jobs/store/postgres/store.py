@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 import psycopg
 
-from otpy.jobs.errors import ArgumentsError, StoreError
+from otpy.jobs.errors import StoreError
 from otpy.jobs.store.postgres import leading
 from otpy.jobs.store.postgres.calls import CALL, Listener
 from otpy.jobs.store.postgres.counts import Counts
-from otpy.jobs.store.postgres.failures import is_mistake, store_error
-from otpy.jobs.store.postgres.session import CLOCK, Session
+from otpy.jobs.store.postgres.failures import failures
+from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
 from otpy.jobs.store.postgres.versions import migrate
 from otpy.jobs.store.sql.tally import Known
@@ -75,9 +75,9 @@ class PostgresStore:
         self._known, self._counted = Known(), 0
         self._pid = os.getpid()
         self._is_leading = False
-        self._looks, self._looked_at = 0, time.monotonic()
+        self._looks, self._looked_at = 0, self._seconds()
         self._session: Session | None = None
-        with self._failures():
+        with failures(self.path):
             self._session = self._connect()
         self._listener = None if others is None else Listener(url, others)
 
@@ -85,7 +85,7 @@ class PostgresStore:
     def transaction(self) -> Iterator[PostgresTransaction]:
         """Begin one; on a connection that is sound."""
         self._stay()
-        with self._failures():
+        with failures(self.path):
             session, now = self._begun()
             counts = Counts(self._known, is_gathering=self._counted > GATHER)
             transaction = PostgresTransaction(session, now, counts, self._redact)
@@ -104,7 +104,7 @@ class PostgresStore:
     def lead(self, name: str) -> Lead | None:
         """Who was elected last."""
         self._stay()
-        with self._failures():
+        with failures(self.path):
             return leading.lead(self._sound(), name)
 
     def changes(self) -> int:
@@ -112,8 +112,8 @@ class PostgresStore:
 
         Who has made something ready says so, and is heard at once, by `others`.
         """
-        now = time.monotonic()
-        if now - self._looked_at > LOOK:
+        now = self._seconds()
+        if not 0 <= now - self._looked_at < LOOK:
             self._looks, self._looked_at = self._looks + 1, now - random.uniform(0.0, LOOK / 4)
         return self._looks
 
@@ -154,18 +154,12 @@ class PostgresStore:
         is_old = self._session is not None
         session = self._sound()
         try:
-            return session, self._begin(session)
+            return session, session.begin(self._now)
         except psycopg.OperationalError:
             if not is_old or session.is_sound:
                 raise
         session = self._sound()
-        return session, self._begin(session)
-
-    def _begin(self, session: Session) -> int:
-        if self._now is None:
-            return session.begin(CLOCK)
-        session.begin("0")
-        return self._now()
+        return session, session.begin(self._now)
 
     def _commit(self, session: Session, transaction: PostgresTransaction) -> None:
         """Commit; when the connection breaks just then, find out what has become of it.
@@ -190,15 +184,9 @@ class PostgresStore:
                 raise StoreError(self.path, "the server went away in a commit, and has not decided whether it is kept")
             time.sleep(PAUSE * random.uniform(0.5, 1.0))
 
+    def _seconds(self) -> float:
+        return time.monotonic() if self._now is None else self._now() / 1_000
+
     def _stay(self) -> None:
         if self._pid != os.getpid():
             raise StoreError(self.path, "it was opened before a fork: a child must open it by itself")
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        try:
-            yield
-        except (psycopg.Error, UnicodeEncodeError, OverflowError) as error:
-            if is_mistake(error) or not isinstance(error, psycopg.Error):
-                raise ArgumentsError(str(error)) from None
-            raise store_error(self.path, error) from None

@@ -1,15 +1,14 @@
-"""Looks beside who writes: each on a connection of its own that can write nothing, in whatever thread."""
+"""Looks at the file beside who writes to it."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import ArgumentsError
+from otpy.jobs.store.readers import Readers
 from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.sqlite.backup import back_up
 from otpy.jobs.store.sqlite.errors import store_error
@@ -20,16 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SqliteReaders"]
 
-KEPT = 4
-"""Connections that are kept for the next looks; more are opened when more look at once."""
 
-
-class SqliteReaders:
-    """A look sees all that was committed before it began, and nothing of what comes meanwhile.
-
-    Nobody waits for it, and it waits for nobody: the log that SQLite writes to lets one write while any number read.
-    Any thread may look; the connections go from hand to hand.
-    """
+class SqliteReaders(Readers[sqlite3.Connection]):
+    """All of a look is of one moment: the log that SQLite writes to lets one write while any number read."""
 
     def __init__(self, path: str, now: Callable[[], int], patience: float) -> None:
         """Nothing is open.
@@ -39,13 +31,8 @@ class SqliteReaders:
             now: the time, in milliseconds.
             patience: seconds to wait for who has the file to itself, as for a moment after a crash.
         """
-        self.is_open = False
-        """Whether one may look: the file is there, with its tables, for somebody has opened it to write."""
+        super().__init__()
         self._path, self._now, self._patience = path, now, patience
-        self._idle: deque[sqlite3.Connection] = deque()
-        self._pid = os.getpid()
-        self._left: deque[sqlite3.Connection] = deque()
-        """Those that came into this process by a fork: to close them here would touch the parent's file."""
 
     @contextmanager
     def look(self) -> Iterator[SqliteTransaction]:
@@ -85,30 +72,8 @@ class SqliteReaders:
             raise store_error(self._path, error) from None
         self._give_back(db)
 
-    def close(self) -> None:
-        """Let go of the file; a look that is under way goes on."""
-        self.is_open = False
-        self._drop()
-
-    def _take(self) -> sqlite3.Connection:
-        if self._pid != os.getpid():
-            self._left, self._idle, self._pid = self._idle, deque(), os.getpid()
-        with suppress(IndexError):
-            return self._idle.pop()
+    def _connect(self) -> sqlite3.Connection:
         name = f"{Path(self._path).absolute().as_uri()}?mode=ro"
         return sqlite3.connect(
             name, uri=True, timeout=self._patience, isolation_level=None, check_same_thread=False, cached_statements=32
         )
-
-    def _give_back(self, db: sqlite3.Connection) -> None:
-        if len(self._idle) >= KEPT:
-            db.close()
-            return
-        self._idle.append(db)
-        if not self.is_open:
-            self._drop()
-
-    def _drop(self) -> None:
-        with suppress(IndexError):
-            while True:
-                self._idle.pop().close()
