@@ -16,6 +16,7 @@ from otpy.jobs.model.job import State
 from otpy.jobs.model.look import Look
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
+from otpy.jobs.store.where import shown
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 
@@ -143,7 +144,7 @@ class Looking:
     def store(self) -> StoreLook:
         """How it stands with the store, as this program has found it; asks nobody, so it is told also in an outage."""
         engine = self._check().actor  # its setup is frozen, its health for any thread
-        found: StoreLook = engine.health.look(engine.setup.path, self._system.clock.now())
+        found: StoreLook = engine.health.look(shown(engine.setup.path), self._system.clock.now())
         return found
 
     def backup(self, file: Path | str) -> int:
