@@ -15,7 +15,7 @@ from otpy.jobs.engine import engine
 from otpy.jobs.errors import KeyTakenError, StoreError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
-from support.postgres import fresh_url
+from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,3 +141,13 @@ def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
         system.start(engine("postgresql://me:hidden@/nowhere?host=/nowhere", [note]))
     assert system.stop(timeout=5.0) == []
     assert not [one for one in threading.enumerate() if one.name.startswith("otpy-jobs")]
+
+
+def test_jobs_go_on_when_the_server_has_died_and_is_back(program: Any) -> None:
+    """Nothing that was acknowledged is lost, and of each job one attempt is accepted."""
+    jobs = of(program("a"))
+    made = jobs.enqueue_all([note.new(number) for number in range(300)])
+    jobs.wait(made[10].id, 30.0)
+    server().restart()
+    assert [jobs.wait(one.id, 60.0).result_value for one in made] == list(range(1, 301))
+    assert numbers(jobs._system) == {"done": 300}
