@@ -6,12 +6,13 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.clock import wall_clock
 from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
 from otpy.jobs.insertion import Enqueued
 from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.store.sqlite.enqueue import insert
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.store import MEMORY, wall_clock
+from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.sqlite.tally import Tally
 from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 

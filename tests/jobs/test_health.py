@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy import jobs
+from otpy.core.clock import wall_clock
 from otpy.events import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import ArgumentsError, StoreError, StoreFullError
 from otpy.jobs.model.claim import Settled
@@ -17,7 +18,6 @@ from otpy.jobs.model.look import Look
 from otpy.jobs.model.news import Stale
 from otpy.jobs.store.sqlite import SqliteStore, looks
 from otpy.jobs.store.sqlite.readers import SqliteReaders
-from otpy.jobs.store.sqlite.store import wall_clock
 from otpy.testing import Gate, Recorder
 from support.forks import in_a_child
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from otpy.core.clock import wall_clock
 from otpy.jobs.errors import ArgumentsError, StoreError
 from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.errors import store_error
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.lead import Lead
 
-__all__ = ["MEMORY", "SqliteStore", "wall_clock"]
+__all__ = ["MEMORY", "SqliteStore"]
 
 MEMORY = ":memory:"
 
@@ -45,11 +45,6 @@ FAILURES = (sqlite3.Error, *MISTAKES)
 
 _LEFT: list[sqlite3.Connection] = []
 """Connections that came into this process by a fork. To close them here would touch the parent's file."""
-
-
-def wall_clock() -> int:
-    """Milliseconds of the wall clock."""
-    return time.time_ns() // 1_000_000
 
 
 class SqliteStore:
