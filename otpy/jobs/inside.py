@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.clock import wall_clock
-from otpy.jobs.errors import KeyTakenError, StoreError, StoreVersionError
-from otpy.jobs.insertion import Enqueued
+from otpy.jobs.errors import StoreError, StoreVersionError
+from otpy.jobs.insertion import Insertion
 from otpy.jobs.spec import job_specs, new_job
-from otpy.jobs.store.sqlite.enqueue import insert
+from otpy.jobs.store.sqlite.enqueue import insert_all
 from otpy.jobs.store.sqlite.errors import store_error
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.sqlite.tally import Tally
@@ -19,7 +19,7 @@ from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otpy.jobs.model.new import Inserted
+    from otpy.jobs.insertion import Enqueued
     from otpy.jobs.spec import JobSpec
 
 __all__ = ["enqueue_in"]
@@ -40,7 +40,7 @@ def enqueue_in(connection: sqlite3.Connection, *specs: JobSpec[Any]) -> list[Enq
         StoreVersionError: its tables are of another version; older ones an engine that runs on it brings up to date.
     """
     path = _path_of(connection)
-    job_specs(specs)
+    insertion = Insertion(job_specs(specs))
     if path == MEMORY:
         raise StoreError(path, "no engine sees what is in the memory of this connection: give the path of a file")
     with _failures(path):
@@ -49,29 +49,23 @@ def enqueue_in(connection: sqlite3.Connection, *specs: JobSpec[Any]) -> list[Enq
             found = version_of(cursor)
             if found not in (0, KNOWN):
                 raise StoreVersionError(path, found, KNOWN)
-            return [Enqueued(one.id, one.how == "new") for one in _enqueue(cursor, specs, is_first=not found)]
+            return _enqueue(cursor, insertion, is_first=not found)
 
 
-def _enqueue(cursor: sqlite3.Cursor, specs: tuple[JobSpec[Any], ...], *, is_first: bool) -> list[Inserted]:
+def _enqueue(cursor: sqlite3.Cursor, insertion: Insertion, *, is_first: bool) -> list[Enqueued]:
     now, tally = wall_clock(), Tally()
     cursor.execute("savepoint otpy_enqueue")
     try:
         if is_first:
             make(cursor)
-        made = [_one(cursor, tally, spec, now) for spec in specs]
+        news = [new_job(spec, now) for spec in insertion.specs]
+        made = insertion.told(iter(insert_all(cursor, tally, news, now)))
         tally.write(cursor)
     except BaseException:
         cursor.execute("rollback to otpy_enqueue")
         raise
     finally:
         cursor.execute("release otpy_enqueue")
-    return made
-
-
-def _one(cursor: sqlite3.Cursor, tally: Tally, spec: JobSpec[Any], now: int) -> Inserted:
-    made = insert(cursor, tally, new_job(spec, now), now)
-    if made.how in ("differs", "refused"):
-        raise KeyTakenError(spec.kind.name, spec.key or (spec.unique and spec.unique.key) or "", made.id)
     return made
 
 
