@@ -1,10 +1,11 @@
-"""The seam for time: what otpy asks of a clock."""
+"""The seam for time: what otpy asks of a clock, and the time of day that it writes down."""
 
 from __future__ import annotations
 
+import time
 from typing import Protocol
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "wall_clock"]
 
 
 class Clock(Protocol):
@@ -16,3 +17,8 @@ class Clock(Protocol):
     def now(self) -> float:
         """Seconds since some fixed point; never goes back."""
         ...
+
+
+def wall_clock() -> int:
+    """Milliseconds since 1970; whoever sets the machine's clock may have it jump, in either direction."""
+    return time.time_ns() // 1_000_000

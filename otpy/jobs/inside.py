@@ -6,10 +6,9 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.errors import KeyTakenError, StoreVersionError
-from otpy.jobs.insertion import Enqueued
+from otpy.jobs.errors import StoreVersionError
+from otpy.jobs.insertion import Insertion
 from otpy.jobs.spec import job_specs, new_job
-from otpy.jobs.store.sql.enqueue import insert
 from otpy.jobs.store.sqlite.guest import guest as in_file
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from otpy.jobs.model.new import Inserted
+    from otpy.jobs.insertion import Enqueued
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.guest import Guest
 
@@ -39,11 +38,11 @@ def enqueue_in(connection: sqlite3.Connection | psycopg.Connection[Any], *specs:
         StoreError: it is in memory, where no engine sees it, no transaction is open, or it failed.
         StoreVersionError: its tables are of another version; older ones an engine that runs on it brings up to date.
     """
-    job_specs(specs)
+    insertion = Insertion(job_specs(specs))
     with _guest(connection) as guest:
         if guest.version not in (0, guest.known):
             raise StoreVersionError(guest.path, guest.version, guest.known)
-        return [Enqueued(one.id, one.how == "new") for one in _enqueue(guest, specs)]
+        return _enqueue(guest, insertion)
 
 
 def _guest(connection: Any) -> AbstractContextManager[Guest]:
@@ -58,13 +57,14 @@ def _guest(connection: Any) -> AbstractContextManager[Guest]:
     return on_server(connection)
 
 
-def _enqueue(guest: Guest, specs: tuple[JobSpec[Any], ...]) -> list[Inserted]:
+def _enqueue(guest: Guest, insertion: Insertion) -> list[Enqueued]:
     db, tally = guest.db, guest.tally
     db.execute("savepoint otpy_enqueue")
     try:
         if not guest.version:
             guest.make()
-        made = [_one(guest, spec) for spec in specs]
+        news = [new_job(spec, guest.now) for spec in insertion.specs]
+        made = insertion.told(iter(guest.insert(news, guest.now)))
         tally.write(db)
         if tally.ready:
             guest.call()
@@ -73,11 +73,4 @@ def _enqueue(guest: Guest, specs: tuple[JobSpec[Any], ...]) -> list[Inserted]:
         raise
     finally:
         db.execute("release otpy_enqueue")
-    return made
-
-
-def _one(guest: Guest, spec: JobSpec[Any]) -> Inserted:
-    made = insert(guest.db, guest.tally, new_job(spec, guest.now), guest.now)
-    if made.how in ("differs", "refused"):
-        raise KeyTakenError(spec.kind.name, spec.key or (spec.unique and spec.unique.key) or "", made.id)
     return made

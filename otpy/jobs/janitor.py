@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.jobs.agents.beat import Beat
+from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
-    from otpy.runtime.timers import Timer
 
 __all__ = ["Janitor"]
 
@@ -99,7 +99,7 @@ class Janitor(GenServer):
         self._poll, self._idle, self._seen = setup.poll, 0, -1
         self._is_busy = self._is_wanted = self._is_news = False
         self._failures = 0
-        self._timer: Timer | None = None
+        self._alarm = Alarm(self, "round")
         self.send_interval(setup.lease * UPKEEP, "upkeep")
         for first in ("poll", "upkeep"):
             self.ref.tell(first)
@@ -115,7 +115,7 @@ class Janitor(GenServer):
                 self._look_around()
             case ("due", int() as at) if self.due is None or at < self.due:
                 self.due = at
-                self._wait((at - self.setup.now()) / 1_000)
+                self._alarm.set((at - self.setup.now()) / 1_000)
 
     @cast
     def finished(self, done: Round, error: Exception | None) -> None:
@@ -125,7 +125,7 @@ class Janitor(GenServer):
             _raise_unless_store(error)
             self._failures += 1
             self._is_news |= done.is_news
-            self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            self._alarm.set(delay(PAUSES, self._failures - 1, self.system.random.random()))
             return
         self._failures = 0
         self.due = done.due
@@ -136,7 +136,7 @@ class Janitor(GenServer):
             self.scheduler.cast(Scheduler.hope, done.ready)
         most = min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
-        self._wait(0.0 if self._is_wanted and not done.is_over else min(most, left))
+        self._alarm.set(0.0 if self._is_wanted and not done.is_over else min(most, left))
 
     @cast
     def renewed(self) -> None:
@@ -197,11 +197,6 @@ class Janitor(GenServer):
         for before, after in jobs:
             for event in ended(before, after, self.ref.path):
                 self.system.events.emit(event)
-
-    def _wait(self, seconds: float) -> None:
-        if self._timer is not None:
-            self.cancel_timer(self._timer)
-        self._timer = self.send_after(max(0.0, seconds), "round")
 
 
 def _raise_unless_store(error: Exception) -> None:

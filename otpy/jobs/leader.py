@@ -12,6 +12,7 @@ from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.errors import CallTimeoutError, OtpyError
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
+from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
 from otpy.jobs.duties import DRAIN, Steward
 from otpy.jobs.errors import StoreError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
-    from otpy.runtime.timers import Timer
 
 __all__ = ["LEAVE", "Leader"]
 
@@ -71,7 +71,7 @@ class Leader(GenServer):
         self._seen: Lead | None = None
         self._seen_at = 0.0
         self._is_planned = False
-        self._timer: Timer | None = None
+        self._alarm = Alarm(self, "look")
         self.steward.within(None).call(Steward.end)
         self.ref.tell("look")
 
@@ -84,7 +84,7 @@ class Leader(GenServer):
                 self._fail(why)
             case ("ended", Fence() as fence) if fence == self.fence and self._ends is not None:
                 self._step_down(self._ends)
-                self._wait(self.setup.poll)
+                self._alarm.set(self.setup.poll)
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """Let the next one take over at once."""
@@ -100,7 +100,7 @@ class Leader(GenServer):
             wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)
         except (StoreError, CallTimeoutError) as error:
             wait = self._doubt(error)
-        self._wait(wait)
+        self._alarm.set(wait)
 
     # Who leads.
 
@@ -142,7 +142,7 @@ class Leader(GenServer):
         self.not_before = now + pause
         self._is_well = False
         self._step_down(why)
-        self._wait(pause)
+        self._alarm.set(pause)
 
     def _step_down(self, why: str) -> None:
         """The duties have ended: now it is no leader."""
@@ -216,8 +216,3 @@ class Leader(GenServer):
 
     def _clock(self) -> float:
         return self.system.clock.now()
-
-    def _wait(self, seconds: float) -> None:
-        if self._timer is not None:
-            self.cancel_timer(self._timer)
-        self._timer = self.send_after(seconds, "look")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from otpy.core.clock import wall_clock
 from otpy.core.number import is_number
 from otpy.core.spec import Name, Place
 from otpy.core.text import safe_repr
@@ -16,7 +17,6 @@ from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.spec import new_job
-from otpy.jobs.store.clock import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

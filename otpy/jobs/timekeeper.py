@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.errors import SpecError
+from otpy.jobs.alarm import Alarm
 from otpy.jobs.cron import due, following
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from otpy.jobs.model.schedule import Schedule
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
-    from otpy.runtime.timers import Timer
 
 __all__ = ["Timekeeper"]
 
@@ -69,7 +69,7 @@ class Timekeeper(GenServer):
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
         self._is_looking = self._is_wanted = False
         self._failures = 0
-        self._timer: Timer | None = None
+        self._alarm = Alarm(self, "look")
         self.ref.tell("look")
 
     def handle_info(self, message: object) -> None:
@@ -89,15 +89,10 @@ class Timekeeper(GenServer):
             raise error
         if error is not None:
             self._failures += 1
-            self._wait(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            self._alarm.set(delay(PAUSES, self._failures - 1, self.system.random.random()))
             return
         self._failures = 0
         if done.stopped:
             self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000
-        self._wait(0.0 if self._is_wanted else min(wait, SLICE))
-
-    def _wait(self, seconds: float) -> None:
-        if self._timer is not None:
-            self.cancel_timer(self._timer)
-        self._timer = self.send_after(max(0.0, seconds), "look")
+        self._alarm.set(0.0 if self._is_wanted else min(wait, SLICE))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, object]
 
-__all__ = ["Desk"]
+__all__ = ["Addressee"]
 
 SECONDS = 4.0
 """For the writer's answer; less than the terminal waits."""
@@ -42,14 +42,14 @@ NO_ENGINE = "no engine"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """One engine, as a verb sees it."""
+class Addressee:
+    """The engine that a request is for, as a verb sees it."""
 
     system: System
     name: str
 
     @classmethod
-    def of(cls, system: Inspected, params: Params) -> Desk:
+    def of(cls, system: Inspected, params: Params) -> Addressee:
         """The engine that is meant; without a name the only one. Raises BadRequestError."""
         whole = cast("System", system)
         known = [name.removesuffix("/engine") for name in list(whole.names) if name.endswith("/engine")]
@@ -93,24 +93,24 @@ class Desk:
         return None if setup is None else setup.redact
 
     def _setup(self) -> Setup | None:
-        engine = self.system.names.get(engine_name(self.name))
-        return getattr(getattr(engine, "actor", None), "setup", None)  # frozen: any thread may read it
+        ref = self.system.names.get(engine_name(self.name))
+        return getattr(getattr(ref, "actor", None), "setup", None)  # frozen: any thread may read it
 
 
 @register("jobs", right="read")
 def overview(system: Inspected, params: Params) -> object:
     """How each queue is, whether this program leads, and how it stands with its store."""
-    desk = Desk.of(system, params)
-    now, client = desk.now(), desk.client
+    engine = Addressee.of(system, params)
+    now, client = engine.now(), engine.client
     paused = client.paused()
     looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
     for name in paused.keys() - looks.keys():
         looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
-    for queue, number in _unroutable(desk).items():
+    for queue, number in _unroutable(engine).items():
         looks.setdefault(queue, {"name": queue, "numbers": {}, "oldest": None, "paused": None})["unroutable"] = number
     return {
-        "engine": desk.name,
-        "is_leading": desk.is_leading,
+        "engine": engine.name,
+        "is_leading": engine.is_leading,
         "queues": [looks[name] for name in sorted(looks)],
         "crews": [crew_line(crew) for crew in client.crews()],
         "store": store_line(client.store()),
@@ -120,46 +120,46 @@ def overview(system: Inspected, params: Params) -> object:
 @register("jobs.list", right="read")
 def listed(system: Inspected, params: Params) -> object:
     """Jobs that fit `queue`, `state` and `kind`, the newest first; `before` an id; at most `limit`."""
-    desk = Desk.of(system, params)
+    engine = Addressee.of(system, params)
     state = _text(params, "state")
     if state is not None and state not in get_args(State):
         raise BadRequestError(f"no state {visible(state, 40)!r}: {did_you_mean(state[:40], get_args(State))}")
-    found = desk.client.find(
+    found = engine.client.find(
         queue=_text(params, "queue"),
         state=cast("State | None", state),
         kind=_text(params, "kind"),
         before=integer_of(params, "before", 0) or None,
         limit=min(integer_of(params, "limit", 50), MOST),
     )
-    now = desk.now()
+    now = engine.now()
     return [job_line(job, now) for job in found]
 
 
 @register("jobs.show", right="read")
 def shown(system: Inspected, params: Params) -> object:
     """All of the job `id`."""
-    desk = Desk.of(system, params)
+    engine = Addressee.of(system, params)
     wanted = integer_of(params, "id", 0)
-    job = desk.client.get(wanted)
+    job = engine.client.get(wanted)
     if job is None:
         raise NoSuchJobError(wanted)
-    return job_whole(job, desk.now(), desk.kind(job.kind), desk.system.show, desk.redact)
+    return job_whole(job, engine.now(), engine.kind(job.kind), engine.system.show, engine.redact)
 
 
 @register("jobs.cancel", right="operate")
 def cancel(system: Inspected, params: Params) -> object:
     """Cancel the jobs `ids`."""
-    desk = Desk.of(system, params)
-    found = desk.client.cancel(*_ids(params), reason=_text(params, "reason") or "cancelled by hand")
-    now = desk.now()
+    engine = Addressee.of(system, params)
+    found = engine.client.cancel(*_ids(params), reason=_text(params, "reason") or "cancelled by hand")
+    now = engine.now()
     return [job_line(job, now) for job in found]
 
 
 @register("jobs.retry", right="operate")
 def retry(system: Inspected, params: Params) -> object:
     """Have the jobs `ids` begin now that wait for their time."""
-    desk = Desk.of(system, params)
-    found, now = desk.client.retry(*_ids(params)), desk.now()
+    engine = Addressee.of(system, params)
+    found, now = engine.client.retry(*_ids(params)), engine.now()
     return [job_line(job, now) for job in found]
 
 
@@ -169,15 +169,15 @@ def replay(system: Inspected, params: Params) -> object:
 
     One alone may have some of its arguments changed: `changes`, by name.
     """
-    desk = Desk.of(system, params)
+    engine = Addressee.of(system, params)
     rate = params.get("per_second")
     per_second = None if rate is None else cast("float", rate)  # the client looks at it
     if params.get("changes"):
-        made = [_replayed_with(desk, params)]
+        made = [_replayed_with(engine, params)]
     elif params.get("ids"):
-        made = desk.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
+        made = engine.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
     else:
-        made = desk.client.replay_all(
+        made = engine.client.replay_all(
             queue=_text(params, "queue"),
             kind=_text(params, "kind"),
             limit=min(integer_of(params, "limit", MOST), MOST),
@@ -190,7 +190,7 @@ def replay(system: Inspected, params: Params) -> object:
 @register("jobs.pause", right="operate")
 def pause(system: Inspected, params: Params) -> None:
     """Begin no more jobs of `queue`, or enqueue no more of `schedule`."""
-    client, schedule = Desk.of(system, params).client, _text(params, "schedule")
+    client, schedule = Addressee.of(system, params).client, _text(params, "schedule")
     if schedule is None:
         client.pause(_queue(params))
     else:
@@ -200,7 +200,7 @@ def pause(system: Inspected, params: Params) -> None:
 @register("jobs.resume", right="operate")
 def resume(system: Inspected, params: Params) -> None:
     """Begin them again."""
-    client, schedule = Desk.of(system, params).client, _text(params, "schedule")
+    client, schedule = Addressee.of(system, params).client, _text(params, "schedule")
     if schedule is None:
         client.resume(_queue(params))
     else:
@@ -210,15 +210,15 @@ def resume(system: Inspected, params: Params) -> None:
 @register("jobs.schedules", right="read")
 def schedules(system: Inspected, params: Params) -> object:
     """All schedules, by name."""
-    desk = Desk.of(system, params)
-    now = desk.now()
-    return [schedule_line(one, now) for one in desk.client.schedules()]
+    engine = Addressee.of(system, params)
+    now = engine.now()
+    return [schedule_line(one, now) for one in engine.client.schedules()]
 
 
 @register("jobs.unschedule", right="operate")
 def unschedule(system: Inspected, params: Params) -> None:
     """Forget `schedule`."""
-    Desk.of(system, params).client.drop_schedule(_text(params, "schedule") or "")
+    Addressee.of(system, params).client.drop_schedule(_text(params, "schedule") or "")
 
 
 @register("jobs.backup", right="operate")
@@ -227,37 +227,37 @@ def backup(system: Inspected, params: Params) -> object:
     file = _text(params, "file") or ""
     if not Path(file).is_absolute() or "\0" in file:
         raise BadRequestError("the parameter 'file' must be the whole path of a file")
-    return {"file": file, "size_bytes": Desk.of(system, params).client.backup(file)}
+    return {"file": file, "size_bytes": Addressee.of(system, params).client.backup(file)}
 
 
 @register("jobs.scale", right="operate")
 def scale(system: Inspected, params: Params) -> object:
     """Have the crew `crew` of this program do `size` jobs at once, with `spare` agents more; until it ends."""
-    desk = Desk.of(system, params)
+    engine = Addressee.of(system, params)
     spare = integer_of(params, "spare", 0) if "spare" in params else None
-    desk.client.scale(_text(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
-    return [crew_line(crew) for crew in desk.client.crews()]
+    engine.client.scale(_text(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
+    return [crew_line(crew) for crew in engine.client.crews()]
 
 
-def _replayed_with(desk: Desk, params: Params) -> Replayed:
+def _replayed_with(engine: Addressee, params: Params) -> Replayed:
     """One job, with other arguments; they are read here, where its function is known."""
     ids, changes = _ids(params), params["changes"]
     if len(ids) != 1 or not isinstance(changes, dict) or not all(isinstance(name, str) for name in changes):
         raise BadRequestError("the parameter 'changes' must name arguments of one job, and their values")
-    job = desk.client.get(ids[0])
+    job = engine.client.get(ids[0])
     if job is None:
         raise NoSuchJobError(ids[0])
-    kind = desk.kind(job.kind)
+    kind = engine.kind(job.kind)
     if kind is None:
-        raise BadRequestError(f"{visible(desk.system.name)} does not have the code of {visible(job.kind, 200)}")
-    return desk.client.replay_with(job.id, edited(kind, job, changes), force=params.get("force") is True)
+        raise BadRequestError(f"{visible(engine.system.name)} does not have the code of {visible(job.kind, 200)}")
+    return engine.client.replay_with(job.id, edited(kind, job, changes), force=params.get("force") is True)
 
 
-def _unroutable(desk: Desk) -> Counter[str]:
+def _unroutable(engine: Addressee) -> Counter[str]:
     """Ready jobs that no crew of this program can take, by queue; another program that leads may have others."""
     found: Counter[str] = Counter()
-    if desk.is_leading:
-        for want in desk.client.unroutable(MOST):
+    if engine.is_leading:
+        for want in engine.client.unroutable(MOST):
             found[want.queue] += want.number
     return found
 

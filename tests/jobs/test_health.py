@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy import jobs
+from otpy.core.clock import wall_clock
 from otpy.events import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import ArgumentsError, StoreError, StoreFullError
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Look
 from otpy.jobs.model.news import Stale
-from otpy.jobs.store.clock import wall_clock
 from otpy.jobs.store.sql import looks
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.store.sqlite.readers import SqliteReaders

@@ -30,6 +30,11 @@ def note(number: int) -> None:
     DONE.append(number)
 
 
+@job(unique=str, on_conflict="raise")
+def note_alone(number: int) -> None:
+    DONE.append(number)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A file with jobs, and a table of somebody else's."""
@@ -93,6 +98,13 @@ def test_what_it_does_is_undone_alone_when_a_key_is_taken(path: Path) -> None:
             enqueue_in(db, note.new(3), note.new(2).opts(key="a"))
         db.commit()
     assert found(path) == (1, {"ready": 1})
+
+
+def test_of_two_keys_the_one_that_is_taken_is_told(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        enqueue_in(db, note_alone.new(1).opts(key="a"))
+        with pytest.raises(KeyTakenError, match="note_alone:1' belongs to job 1"):
+            enqueue_in(db, note_alone.new(1).opts(key="b"))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from otpy.jobs.model.new import Inserted, NewJob
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
@@ -30,5 +31,7 @@ class Guest:
     """That of the tables which this otpy writes."""
     make: Callable[[], object]
     """Makes the tables."""
+    insert: Callable[[Sequence[NewJob], int], list[Inserted]]
+    """Enqueues them in this order, at this time."""
     call: Callable[[], object]
     """Tells the program that leads, when the caller has committed."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otpy.core.clock import wall_clock
 from otpy.jobs.errors import StoreError
-from otpy.jobs.store.clock import wall_clock
 from otpy.jobs.store.sqlite.readers import SqliteReaders
 from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.store.where import is_server, shown

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import otpy
 from otpy import jobs
+from otpy.core.clock import wall_clock
 from otpy.jobs.client import of
 from otpy.jobs.engine import Engine
-from otpy.jobs.store.clock import wall_clock
 from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from otpy.core.clock import wall_clock
 from otpy.jobs.errors import StoreError
-from otpy.jobs.store.clock import wall_clock
 from otpy.jobs.store.guest import Guest
+from otpy.jobs.store.sql.enqueue import insert_all
 from otpy.jobs.store.sql.tally import Tally
 from otpy.jobs.store.sqlite.errors import store_error
 from otpy.jobs.store.sqlite.store import MEMORY
@@ -30,9 +31,9 @@ def guest(connection: sqlite3.Connection) -> Iterator[Guest]:
     try:
         _begun(connection, path)
         with _as_we_read_it(connection) as cursor:
-            yield Guest(
-                path, cursor, wall_clock(), Tally(), version_of(cursor), KNOWN, partial(make, cursor), call=bool
-            )
+            tally = Tally()
+            making, inserting = partial(make, cursor), partial(insert_all, cursor, tally)
+            yield Guest(path, cursor, wall_clock(), tally, version_of(cursor), KNOWN, making, inserting, call=bool)
     except sqlite3.Error as error:
         raise store_error(path, error) from None
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from otpy.core.clock import wall_clock
 from otpy.jobs.errors import ArgumentsError, StoreError
-from otpy.jobs.store.clock import wall_clock
 from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.errors import store_error
