@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.sqlite.rows import COLUMNS, claimed, marks
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.store.sqlite.tally import Tally
 
-__all__ = ["cancelled", "claim", "finish", "give", "is_done", "note", "renew", "settle", "wanted"]
+__all__ = ["cancelled", "claim", "finish", "give", "holds", "is_done", "note", "renew", "settle", "wanted"]
 
 TAKE = """
 update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, owner = ?, lease_until = ?
@@ -172,13 +172,19 @@ def _remember(db: sqlite3.Connection, id: int, attempt: Attempt) -> None:
 
 def renew(db: sqlite3.Connection, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
     """Extend leases; returns those that are no longer held."""
-    text = "update otpy_job set lease_until = ? where id = ? and token = ? and state = 'running'"
+    text = f"update otpy_job set lease_until = ? {AS_CLAIMED}"  # noqa: S608 - our own text
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
 
 
 def cancelled(db: sqlite3.Connection) -> list[tuple[int, int]]:
     """Those that run and that somebody has cancelled."""
     return db.execute("select id, token from otpy_job where state = 'running' and is_cancelled").fetchall()
+
+
+def holds(db: sqlite3.Connection, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
+    """How it stands with an attempt."""
+    row = db.execute(f"select is_cancelled from otpy_job {AS_CLAIMED}", (id, token)).fetchone()  # noqa: S608 - our own text
+    return "lost" if row is None else "cancelled" if row[0] else "held"
 
 
 def is_done(db: sqlite3.Connection, id: int, token: int) -> bool:
@@ -189,9 +195,6 @@ def is_done(db: sqlite3.Connection, id: int, token: int) -> bool:
 
 def note(db: sqlite3.Connection, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
     """Keep how far a job is."""
-    done = db.execute(
-        "update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"
-        " where id = ? and token = ? and state = 'running'",
-        (progress, checkpoint, id, token),
-    )
+    text = f"update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint) {AS_CLAIMED}"  # noqa: S608
+    done = db.execute(text, (progress, checkpoint, id, token))
     return bool(done.rowcount)

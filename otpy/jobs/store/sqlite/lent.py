@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.errors import TransactionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Lent", "holds", "lent"]
+__all__ = ["Lent", "lent"]
 
 OURS = "otpy_"
 """How the names of our tables and indexes begin."""
@@ -93,11 +93,3 @@ def lent(db: sqlite3.Connection, until: float) -> Iterator[Lent]:
     finally:
         db.set_progress_handler(None, 0)
         db.set_authorizer(None)
-
-
-def holds(db: sqlite3.Connection, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
-    """How it stands with an attempt."""
-    row = db.execute(
-        "select is_cancelled from otpy_job where id = ? and token = ? and state = 'running'", (id, token)
-    ).fetchone()
-    return "lost" if row is None else "cancelled" if row[0] else "held"

@@ -135,7 +135,7 @@ class SqliteTransaction:
 
     def holds(self, id: int, token: int) -> Literal["held", "cancelled", "lost"]:
         """How it stands with an attempt."""
-        return lent.holds(self._db, id, token)
+        return claims.holds(self._db, id, token)
 
     def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
         """Lend it to a handler."""
