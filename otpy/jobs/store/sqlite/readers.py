@@ -25,7 +25,7 @@ KEPT = 4
 
 
 class SqliteReaders:
-    """A look sees all that was committed before it began, and nothing of what comes meanwhile.
+    """As `otpy.jobs.store.protocol.Readers` says.
 
     Nobody waits for it, and it waits for nobody: the log that SQLite writes to lets one write while any number read.
     Any thread may look; the connections go from hand to hand.
