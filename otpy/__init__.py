@@ -69,7 +69,8 @@ else:  # a type checker that saw them would take any word for a name of otpy's
     def __getattr__(name):  # noqa: ANN001, ANN202 - as above
         if not name.startswith("__"):
             front = _import("otpy.front")
-            globals().update({each: getattr(front, each) for each in __all__})
+            for each in __all__:  # but what somebody has put in the place of one stays
+                globals().setdefault(each, getattr(front, each))
             if name in globals():  # one of its names, or a part of the house that came with them, as `errors`
                 return globals()[name]
         raise AttributeError(f"module 'otpy' has no attribute {name!r}", name=name, obj=_sys.modules[__name__])

@@ -7,7 +7,7 @@ import math
 from otpy.core.number import is_number
 from otpy.core.value import value
 
-__all__ = ["Backoff", "delay", "delay_as_asked", "is_healthy"]
+__all__ = ["Backoff", "asked_by", "delay", "delay_as_asked", "is_healthy"]
 
 
 @value(kw_only=True)
@@ -59,6 +59,15 @@ def delay(backoff: Backoff, attempts: int, chance: float) -> float:
     except OverflowError:
         full = backoff.most if backoff.first else 0.0
     return full * (1 - backoff.jitter * chance)
+
+
+def asked_by(error: BaseException) -> float | None:
+    """The seconds in its attribute `retry_after`, as errors of services and of breakers have it; None without a number.
+
+    What it says is not judged here: it may be less than 0, or without end.
+    """
+    asked = getattr(error, "retry_after", None)
+    return asked if is_number(asked) else None
 
 
 def delay_as_asked(backoff: Backoff, attempts: int, asked: float, chance: float) -> float:

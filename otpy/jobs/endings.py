@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import NoReply
@@ -14,8 +14,7 @@ from otpy.runtime.request import call, cast
 if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.setup import Setup
-    from otpy.jobs.store.protocol import Transaction
-    from otpy.jobs.store.readers import Readers
+    from otpy.jobs.store.protocol import Readers, Transaction
     from otpy.runtime.caller import Caller
     from otpy.runtime.timers import Timer
 
@@ -38,7 +37,7 @@ class Look:
 class Endings(GenServer):
     """Looks at the jobs that somebody waits for: when the scheduler says that some have ended, and twice in `poll`."""
 
-    def init(self, setup: Setup, readers: Readers[Any]) -> None:
+    def init(self, setup: Setup, readers: Readers) -> None:
         """Nobody waits."""
         self.readers = readers
         self.pause = setup.poll / 2

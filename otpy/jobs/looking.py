@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
-    from otpy.jobs.store.protocol import Transaction
-    from otpy.jobs.store.readers import Readers
+    from otpy.jobs.store.protocol import Readers, Transaction
     from otpy.runtime.named import NamedRef
-    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Looking", "engine_name"]
+__all__ = ["Looking", "engine_at", "engine_name"]
 
 T = TypeVar("T")
 
@@ -143,7 +141,7 @@ class Looking:
 
     def store(self) -> StoreLook:
         """How it stands with the store, as this program has found it; asks nobody, so it is told also in an outage."""
-        engine = self._check().actor  # its setup is frozen, its health for any thread
+        engine = self._begun()
         found: StoreLook = engine.health.look(shown(engine.setup.path), self._system.clock.now())
         return found
 
@@ -192,26 +190,41 @@ class Looking:
         if isinstance(error, NoProcError) or engine_name(self._name) not in self._system.names:
             raise error
 
-    def _readers(self) -> Readers[Any] | None:
+    def _readers(self) -> Readers | None:
         """None for a store in memory, and for one that is about to be opened."""
-        readers: Readers[Any] | None = getattr(getattr(self._check(), "actor", None), "readers", None)
-        return readers if readers is not None and readers.is_open else None
+        self._check()
+        engine = engine_at(self._system, self._name)
+        return engine.readers if engine is not None and engine.readers.is_open else None
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
         self._check()
         found: T = self._writer.call(Writer.run, step)
         return found
 
-    def _check(self) -> Ref[Any]:
-        engine = self._system.names.get(engine_name(self._name))
+    def _check(self) -> None:
+        if engine_name(self._name) not in self._system.names:
+            raise NoEngineError(self._name)
+
+    def _begun(self) -> Any:  # Any: as `engine_at`
+        engine = engine_at(self._system, self._name)
         if engine is None:
             raise NoEngineError(self._name)
         return engine
 
     def _staff(self) -> Staff:
-        return Staff(self._system, self._check().actor.setup)  # frozen: any thread may read it
+        return Staff(self._system, self._begun().setup)
 
 
 def engine_name(name: str) -> str:
     """The name under which the engine itself is known in its system."""
     return f"{name}/engine"
+
+
+def engine_at(system: System, name: str) -> Any:  # Any: an `Engine`, which knows this file
+    """The engine itself; None while there is none that has begun.
+
+    For any thread: its setup is frozen, its health and its readers are made for that.
+    """
+    ref = system.names.get(engine_name(name))
+    engine = None if ref is None else ref.actor
+    return engine if hasattr(engine, "readers") else None  # the last that its `init` sets

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from otpy.core.backoff import Backoff
+from otpy.core.backoff import Backoff, asked_by
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.jobs.decisions import MOST_SECONDS
@@ -23,12 +23,6 @@ Action: TypeAlias = Literal["retry", "fail", "ignore", "dead"]
 MOST_ATTEMPTS = 1_000_000_000
 """More than there is time for."""
 
-ACTIONS = ("retry", "fail", "ignore", "dead")
-
-
-def _own_wish(error: BaseException) -> object:
-    return getattr(error, "retry_after", None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
@@ -42,7 +36,7 @@ class Retry:
     """The pauses, with full jitter: jobs that failed together must not come back together."""
     table: Mapping[type[BaseException], Action] = field(default_factory=dict)
     """What to do for an error of this class; the nearest class of those that fit decides."""
-    retry_after: Callable[[BaseException], object] = _own_wish
+    retry_after: Callable[[BaseException], object] = asked_by
     """The seconds that an error asks for (`Retry-After`), or None; by default its attribute `retry_after`."""
 
     def action(self, error: BaseException) -> Action:
@@ -80,5 +74,5 @@ def _wrong(table: Mapping[type[BaseException], Action]) -> Iterator[str]:
     for kind, action in table.items():
         if not (isinstance(kind, type) and issubclass(kind, BaseException)):
             yield f"table: {kind!r} is no class of errors"
-        if action not in ACTIONS:
-            yield f"table: {action!r}: one of {', '.join(ACTIONS)}"
+        if action not in get_args(Action):
+            yield f"table: {action!r}: one of {', '.join(get_args(Action))}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from otpy.jobs.model.claim import Settled
-    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.job import Attempt, Job, State
     from otpy.jobs.setup import Setup
 
 __all__ = ["Telling", "ended"]
@@ -28,20 +28,9 @@ class Telling:
 
     def decided(self, job: Job, settled: Settled, path: str) -> None:
         """So an attempt is to be written down; `path` is where it was, if no agent had it."""
-        failed, hook = settled.attempt, self._setup.redact
-        if failed is None and settled.state != "dead":
-            return
-        self._waiting[job.id, job.token] = JobFailed(
-            path=job.owner or path,
-            job=job.id,
-            kind=job.kind,
-            queue=job.queue,
-            attempt=job.attempt,
-            failure="" if failed is None else failed.failure,
-            text="" if failed is None else redacted(failed.text, hook),
-            state=settled.state,
-            reason=redacted(settled.reason, hook),
-        )
+        if settled.attempt is not None or settled.state == "dead":
+            event = _failed(job, job.owner or path, settled.attempt, settled.state, settled.reason, self._setup.redact)
+            self._waiting[job.id, job.token] = event
 
     def written(self, outcomes: Iterable[tuple[Settled, bool]]) -> None:
         """The store has these, or did not take them: then the job is another's, unless its end was there before it."""
@@ -69,14 +58,21 @@ def ended(before: Job, after: Job | None, path: str) -> Iterable[JobFailed]:
     if after is None or after.releases > before.releases:  # given back, and has not failed
         return
     last = after.attempts[-1] if after.attempts and before.state == "running" else None
-    yield JobFailed(
-        path=before.owner or path,
-        job=after.id,
-        kind=after.kind,
-        queue=after.queue,
-        attempt=after.attempt,
+    yield _failed(after, before.owner or path, last, after.state, after.reason)
+
+
+def _failed(
+    job: Job, path: str, last: Attempt | None, state: State, reason: str, redact: Callable[[str], str] | None = None
+) -> JobFailed:
+    """What the store has is redacted already."""
+    return JobFailed(
+        path=path,
+        job=job.id,
+        kind=job.kind,
+        queue=job.queue,
+        attempt=job.attempt,
         failure="" if last is None else last.failure,
-        text="" if last is None else last.text,
-        state=after.state,
-        reason=after.reason,
+        text="" if last is None else redacted(last.text, redact),
+        state=state,
+        reason=redacted(reason, redact),
     )

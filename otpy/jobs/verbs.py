@@ -17,7 +17,7 @@ from otpy.core.text import visible
 from otpy.jobs.client import Client
 from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
-from otpy.jobs.looking import engine_name
+from otpy.jobs.looking import engine_at
 from otpy.jobs.model.job import State
 from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line, store_line
 
@@ -93,8 +93,8 @@ class Addressee:
         return None if setup is None else setup.redact
 
     def _setup(self) -> Setup | None:
-        ref = self.system.names.get(engine_name(self.name))
-        return getattr(getattr(ref, "actor", None), "setup", None)  # frozen: any thread may read it
+        engine = engine_at(self.system, self.name)
+        return None if engine is None else engine.setup
 
 
 @register("jobs", right="read")

@@ -94,9 +94,9 @@ class Writer(GenServer):
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows when it keeps nothing."""
         outage = self.health.outage if hasattr(self, "health") else None
-        return (
-            "Writer" if outage is None or not outage.is_failing else f"Writer without its store: {outage.error.problem}"
-        )
+        if outage is None or not outage.is_failing:
+            return "Writer"
+        return f"Writer without its store: {outage.error.problem}"
 
     @call
     def run(self, step: Callable[[Transaction], Any]) -> Any:  # Any: what the step returns
@@ -134,8 +134,7 @@ class Writer(GenServer):
     @cast
     def lend(self, loan: Loan) -> None:
         """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
-        if self._failure is not None and self.system.clock.now() < self._closed_until:
-            self._refuse(loan, self._failure)
+        if self._is_closed_to(loan):
             return
         try:
             news = loan.serve(self.store)
@@ -146,7 +145,6 @@ class Writer(GenServer):
             loan.refuse(error)
         else:
             if news is not None:
-                self._failure, self._failures = None, 0
                 self._well(news)
                 self._herald(news)
 
@@ -181,8 +179,7 @@ class Writer(GenServer):
         return len(self._looks) < LOOKS
 
     def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
-        if self._failure is not None and self.system.clock.now() < self._closed_until:
-            self._refuse(waiter, self._failure)
+        if self._is_closed_to(waiter):
             return
         if not self._waiting:
             self.ref.cast(Writer.commit)
@@ -210,7 +207,6 @@ class Writer(GenServer):
                 for one in waiting:
                     self._commit([one])
         else:
-            self._failure, self._failures = None, 0
             self._well(news)
             if standing is not None:
                 self._standing = None
@@ -227,6 +223,13 @@ class Writer(GenServer):
             return None, news
         return standing, standing.grant(transaction, began)
 
+    def _is_closed_to(self, waiter: Caller | _Told | Loan) -> bool:
+        """Whether it pauses after a failure: then this one was told of that."""
+        if self._failure is None or self.system.clock.now() >= self._closed_until:
+            return False
+        self._refuse(waiter, self._failure)
+        return True
+
     def _refuse(self, waiter: Caller | _Told | Loan, error: StoreError) -> None:
         if self.health.outage is not None:
             self.health.outage.refused += 1
@@ -234,6 +237,7 @@ class Writer(GenServer):
 
     def _well(self, news: News) -> None:
         """A commit is kept: what of it is told."""
+        self._failure, self._failures = None, 0
         outage = self.health.works(self.system.clock.now())
         if outage is not None:
             lasted, path = outage.failed_at - outage.since, outage.error.path

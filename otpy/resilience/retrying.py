@@ -9,7 +9,7 @@ import math
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from otpy.core.backoff import Backoff
+from otpy.core.backoff import Backoff, asked_by
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
@@ -143,7 +143,7 @@ def retry(
     problem = problem or _problem(attempts, deadline)
     if problem is not None:
         raise SpecError("retry", problem)
-    return RetryPlan(matcher("retry", "on", on), attempts, backoff, deadline, breaker, budget, retry_after or _asked)
+    return RetryPlan(matcher("retry", "on", on), attempts, backoff, deadline, breaker, budget, retry_after or asked_by)
 
 
 def _problem(attempts: object, deadline: object) -> str | None:
@@ -154,11 +154,6 @@ def _problem(attempts: object, deadline: object) -> str | None:
     if attempts is None and deadline is None:
         return "attempts=None, deadline=None: it would never end"
     return None
-
-
-def _asked(error: BaseException) -> float | None:
-    asked = getattr(error, "retry_after", None)
-    return asked if is_number(asked) else None
 
 
 def _not_awaited(function: Callable[..., Any]) -> Callable[..., Any]:

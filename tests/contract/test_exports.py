@@ -102,6 +102,18 @@ def test_the_front_door_opens_at_the_first_name() -> None:
     ]
 
 
+def test_what_is_put_in_the_place_of_a_name_stays_there() -> None:
+    """A part of the house that is asked for meanwhile brings the real one back to nobody."""
+    said = fresh("""
+        import otpy
+        otpy.sleep = print
+        from otpy import resilience
+        print(otpy.sleep is print, otpy.Actor.__name__)
+    """)
+
+    assert said == ["True Actor"]
+
+
 def test_a_look_at_a_program_loads_nothing_that_runs_one() -> None:
     """It were half of the time that a command takes."""
     said = fresh("""

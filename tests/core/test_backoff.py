@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import otpy
-from otpy.core.backoff import Backoff, delay, delay_as_asked, is_healthy
+from otpy.core.backoff import Backoff, asked_by, delay, delay_as_asked, is_healthy
 from otpy.core.intensity import Limit
 from otpy.core.spec_check import check_spec
 from otpy.errors import SpecError
@@ -51,6 +51,14 @@ def test_no_pause_is_longer_than_the_most_however_many_there_were(
 )
 def test_child_is_healthy_after_a_while(reset_after: float | None, ran: float, *, healthy: bool) -> None:
     assert is_healthy(Backoff(reset_after=reset_after), ran) is healthy
+
+
+@pytest.mark.parametrize(("said", "asked"), [(7, 7), (0.5, 0.5), ("7", None), (None, None), (True, None)])
+def test_an_error_asks_for_a_pause_by_a_number_alone(said: object, asked: float | None) -> None:
+    error = OSError()
+    assert asked_by(error) is None
+    error.retry_after = said  # type: ignore[attr-defined]  # as errors of HTTP clients have it
+    assert asked_by(error) == asked
 
 
 @pytest.mark.parametrize(

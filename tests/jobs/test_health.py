@@ -12,6 +12,7 @@ import pytest
 from otpy import jobs
 from otpy.core.clock import wall_clock
 from otpy.events import StaleWrite, StoreFailed, StoreRecovered
+from otpy.jobs.engine import Engine
 from otpy.jobs.errors import ArgumentsError, StoreError, StoreFullError
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.model.look import Look
@@ -173,6 +174,30 @@ def test_who_waits_asks_nothing_of_the_writer(timed: otpy.System, client: jobs.C
         assert client.wait(made.id, timeout=20.0).state == "done"
         gate.open()
         block.join()
+
+
+def test_who_looks_before_the_engine_has_begun_is_told_so(
+    system: otpy.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had its name, and no setup: an AttributeError came of that."""
+    client, init = jobs.of(system), Engine.init
+    with Gate() as gate:
+
+        def slow(engine: Engine, setup: Any) -> None:
+            gate.wait()
+            init(engine, setup)
+
+        monkeypatch.setattr(Engine, "init", slow)
+        start = threading.Thread(target=lambda: system.start(jobs.engine(tmp_path / "jobs.db", [NOTHING])))
+        start.start()
+        gate.reached()
+        assert "jobs/engine" in system.names
+        for look in (client.store, client.crews):
+            with pytest.raises(jobs.NoEngineError):
+                look()
+        gate.open()
+        start.join()
+    assert client.store().problem is None
 
 
 @pytest.fixture

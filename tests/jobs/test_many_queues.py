@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy import jobs
+from otpy.jobs.errors import StoreFullError
+from otpy.jobs.scheduler.exchange import Exchange
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
@@ -96,3 +98,25 @@ def test_what_was_in_the_way_is_told_when_it_is_over(
     timed.wait_idle()
     assert DONE == ["0", "1", "2"]
     assert len(claims) < 12
+
+
+def test_a_store_that_fails_under_a_wish_over_many_of_them_is_asked_again(
+    timed: otpy.System, quiet: None, clock: Any, started: Callable[..., jobs.Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = started()
+    before, play, asked = timed.names["jobs/scheduler"], Exchange.__call__, list[int]()
+
+    def full(exchange: Exchange, tx: Any) -> None:
+        if exchange.asks and not asked:
+            asked.append(max(len(ask.queues) for ask in exchange.asks))
+            raise StoreFullError("jobs.db", "full")
+        play(exchange, tx)
+
+    monkeypatch.setattr(Exchange, "__call__", full)
+    client.enqueue_all([NOTE.new("yes").opts(queue=f"q{number:03}") for number in range(3)])
+    timed.wait_idle()
+    clock.advance(1.0)
+    timed.wait_idle()
+    assert DONE == ["yes"] * 3
+    assert asked > [1]
+    assert timed.names["jobs/scheduler"] is before

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy import jobs
+from otpy.jobs.scheduler.turns import Turns
+
+from .rows import row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +75,14 @@ def test_tenants_have_turns_as_long_as_they_weigh(system: otpy.System, tmp_path:
     system.wait_idle()
 
     assert DONE == ["gold", "gold", "gold", "tin"] * 4
+
+
+def test_a_turn_ends_with_a_job_of_another_or_of_nobody() -> None:
+    turns = Turns()
+    for tenant in ("a", "a", "b", "b", "b"):
+        turns.given(row(queue="q", tenant=tenant))
+    assert (turns.tenants(["q", "p"]), turns.streak("q")) == ({"q": "b"}, 3)
+
+    turns.given(row(queue="q", tenant=""))
+    turns.given(row(queue="p", tenant="a"))
+    assert (turns.tenants(["q", "p"]), turns.streak("q")) == ({"p": "a"}, 1)

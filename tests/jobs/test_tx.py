@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -221,6 +221,40 @@ def test_a_statement_without_end_is_broken_off(brief: None, shop: Shop) -> None:
     assert "it took too long" in str(text)
     assert shop.sold() == []
     assert shop.end(shop.run(lambda _: None))[0] == "done"
+
+
+def test_what_takes_too_long_on_its_behalf_is_no_failure_of_the_store(
+    brief: None, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is the engine's own statement."""
+    endless = "with recursive n(i) as (select 1 union all select i from n) select max(i) from n"
+
+    def body(tx: jobs.Tx) -> None:
+        tea(tx)
+        monkeypatch.setattr(SqliteTransaction, "insert", lambda tx, _: tx._db.execute(endless).fetchall())
+        tx.enqueue(note.new("much"))
+
+    state, text = shop.end(shop.run(body))
+    assert state == "dead"
+    assert "it took too long" in str(text)
+    assert (shop.sold(), shop.client.store().problem) == ([], None)
+
+
+@pytest.mark.parametrize("after", ["raise", "end"])
+def test_a_statement_that_rolls_back_by_itself_ends_the_block(shop: Shop, after: str) -> None:
+    def body(tx: jobs.Tx) -> None:
+        tx.execute("insert into sale values (1, 'tea')")
+        with pytest.raises(jobs.TransactionError, match="roll back"):
+            tx.execute("insert or rollback into sale values (1, 'cup')")
+        with suppress(jobs.TransactionError):
+            tea(tx)
+        if after == "raise":
+            raise ValueError
+
+    assert shop.end(shop.run(body))[0] == "dead"
+    assert [type(one) for one in RAISED] == [ValueError if after == "raise" else jobs.TransactionError]
+    assert (shop.sold(), shop.client.store().problem) == ([], None)
+    assert shop.end(shop.run(tea))[0] == "done"
 
 
 def test_when_the_store_fails_nothing_of_it_is_kept(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

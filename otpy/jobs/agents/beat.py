@@ -35,7 +35,7 @@ class Round:
 
 
 class Beat(GenServer):
-    """Renews in one statement, several times a lease; an actor of its own, so that no other's work holds it up.
+    """Renews all in one transaction, several times a lease; an actor of its own, so that no other's work holds it up.
 
     What a renewal has granted is trusted by this program's own monotonic clock, and no longer: when the store does not
     answer, the jobs are stopped before their leases are over. It ends after the scheduler and its agents, for a job

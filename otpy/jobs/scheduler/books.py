@@ -10,6 +10,7 @@ from otpy.jobs.model.claim import Ask
 from otpy.jobs.scheduler.hopes import Hopes
 from otpy.jobs.scheduler.load import Load
 from otpy.jobs.scheduler.team import Team, Worker
+from otpy.jobs.scheduler.turns import Turns
 from otpy.jobs.verdict import hand_of
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ class Books(Generic[R]):
         self._workers: dict[R, Worker[R]] = {}
         self._by_owner: dict[str, Team[R]] = {}
         self._elsewhere: dict[int, Job] = {}
-        self._turns: dict[str, str] = {}
-        self._streaks: dict[str, int] = {}
-        """How many jobs of the tenant in `_turns` were given one after the other."""
-        """The tenant that had the last turn in a queue; of those alone that have tenants."""
+        self._turns = Turns()
         self._load = Load(queues, kind_limits or {})
         self._hopes = Hopes()
         self._plain: dict[str, tuple[int, tuple[str, ...]]] = {}
@@ -108,7 +106,7 @@ class Books(Generic[R]):
             else:
                 team.hand.append(job)
                 self._load.add(job)
-                self._had_turn(job)
+                self._turns.given(job)
         return strays
 
     def deal(self) -> Iterator[tuple[Worker[R], Job]]:
@@ -246,9 +244,9 @@ class Books(Generic[R]):
             room=self._load.room(queues[0]),
             tenant_limit=None if own is None else own.tenant_limit,
             tenant_counts={} if own is None else self._load.tenants(own.name),
-            turns={queue: self._turns[queue] for queue in queues if queue in self._turns} if self._turns else {},
+            turns=self._turns.tenants(queues),
             weights={} if own is None else own.weights,
-            streak=self._streaks.get(queues[0], 1),
+            streak=self._turns.streak(queues[0]),
             rate=None if own is None else own.rate,
         )
 
@@ -259,14 +257,6 @@ class Books(Generic[R]):
         if team is None:
             team = self._teams[crew.name] = self._by_owner[hand_of(crew.name)] = Team(crew)
         return team
-
-    def _had_turn(self, job: Job) -> None:
-        if job.tenant:
-            is_same = self._turns.get(job.queue) == job.tenant
-            self._streaks[job.queue] = self._streaks.get(job.queue, 0) + 1 if is_same else 1
-            self._turns[job.queue] = job.tenant
-        else:
-            self._turns.pop(job.queue, None)
 
     def _done(self, worker: Worker[R]) -> Job:
         job, worker.job = worker.job, None

@@ -55,16 +55,15 @@ class Load:
 
     def kind_rooms(self, kinds: Iterable[str]) -> dict[str, int]:
         """How many more may run of those of these kinds that have a limit."""
-        rooms = {}
-        for kind in kinds:
-            limits = [limits[kind] for limits in (self._kind_limits, self.rooms) if kind in limits]
-            if limits:
-                rooms[kind] = min(limits) - self._kinds[kind]
-        return rooms
+        limited = self._kind_limits.keys() | self.rooms.keys()
+        return {kind: self._kind_room(kind) for kind in kinds if kind in limited}
 
     def tenants(self, queue: str) -> dict[str, int]:
         """How many jobs of each tenant run, in a queue that is declared."""
         return dict(self._tenants.get(queue, {}))
+
+    def _kind_room(self, kind: str) -> int:
+        return min(limits[kind] for limits in (self._kind_limits, self.rooms) if kind in limits) - self._kinds[kind]
 
     def _count(self, job: Job, change: int) -> None:
         _add(self._kinds, job.kind, change)

@@ -155,7 +155,7 @@ class Scheduler(Desk):
             raise error  # a mistake of ours: the next one would fail as well, and nobody see why nothing is done
         if error is not None:
             self.outbox.failed()
-            self.books.hope(ask.queue for ask in exchange.asks)
+            self.books.hope(queue for ask in exchange.asks for queue in ask.queues)
             self.send_after(AGAIN, "again")
             return
         self.outbox.kept()

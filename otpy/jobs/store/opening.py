@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from otpy.jobs.setup import Setup
-    from otpy.jobs.store.protocol import Store
-    from otpy.jobs.store.readers import Readers
+    from otpy.jobs.store.protocol import Readers, Store
 
 __all__ = ["open_store", "readers_of"]
 
 
-def readers_of(setup: Setup) -> Readers[Any]:
+def readers_of(setup: Setup) -> Readers:
     """Those who look beside who writes, once that has opened the store."""
     if not is_server(setup.path):
         return SqliteReaders(setup.path, setup.now, setup.busy_seconds)

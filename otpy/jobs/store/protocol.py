@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from otpy.jobs.model.claim import Ask, Once, Settled
     from otpy.jobs.model.job import Job
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.news import News
     from otpy.jobs.model.schedule import Schedule
 
-__all__ = ["Foreign", "Store", "Transaction"]
+__all__ = ["Foreign", "Readers", "Store", "Transaction"]
 
 
 class Foreign(Protocol):
@@ -206,3 +207,32 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the file."""
+
+
+class Readers(Protocol):
+    """Looks beside who writes, in whatever thread.
+
+    A look sees all that was committed before it began, and nothing of what comes meanwhile.
+    """
+
+    is_open: bool
+    """Whether one may look; where nobody may, the writer is asked."""
+
+    def look(self) -> AbstractContextManager[Transaction]:
+        """A transaction in which nothing can be written.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+    def back_up(self, to: Path) -> int:
+        """Copy the store as it is now; the size of the copy in bytes.
+
+        Raises:
+            BackupError: a file of that name is there, or it cannot be written.
+            StoreError: the store cannot be read.
+        """
+
+    def close(self) -> None:
+        """Let go of the store; a look that is under way goes on."""
+        ...

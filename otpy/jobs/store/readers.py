@@ -6,15 +6,9 @@ import os
 from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from otpy.jobs.store.protocol import Transaction
-
-__all__ = ["Readers"]
+__all__ = ["KeptReaders"]
 
 KEPT = 4
 """Connections that are kept for the next looks; more are opened when more look at once."""
@@ -30,10 +24,10 @@ class Connection(Protocol):
 C = TypeVar("C", bound=Connection)
 
 
-class Readers(ABC, Generic[C]):
-    """A look sees all that was committed before it began; nobody waits for it, and it waits for nobody.
+class KeptReaders(ABC, Generic[C]):
+    """The half of `otpy.jobs.store.protocol.Readers` that keeps connections for the next looks.
 
-    Any thread may look; the connections go from hand to hand.
+    Nobody waits for it, and it waits for nobody. Any thread may look; the connections go from hand to hand.
     """
 
     def __init__(self) -> None:
@@ -44,23 +38,6 @@ class Readers(ABC, Generic[C]):
         self._pid = os.getpid()
         self._left: deque[C] = deque()
         """Those that came into this process by a fork: to close them here would touch what the parent has."""
-
-    @abstractmethod
-    def look(self) -> AbstractContextManager[Transaction]:
-        """A transaction in which nothing can be written.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-
-    @abstractmethod
-    def back_up(self, to: Path) -> int:
-        """Copy the store to a file as it is now; the size of the copy in bytes.
-
-        Raises:
-            BackupError: a file of that name is there, it cannot be written, or the store is none to be copied so.
-            StoreError: the store cannot be read.
-        """
 
     @abstractmethod
     def _connect(self) -> C:

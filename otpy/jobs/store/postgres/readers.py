@@ -12,7 +12,7 @@ from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
 from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
-from otpy.jobs.store.readers import Readers
+from otpy.jobs.store.readers import KeptReaders
 from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.where import shown
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["PostgresReaders"]
 
 
-class PostgresReaders(Readers[Session]):
+class PostgresReaders(KeptReaders[Session]):
     """Each statement of a look sees what was committed before it."""
 
     def __init__(self, url: str, now: Callable[[], int] | None, patience: float) -> None:

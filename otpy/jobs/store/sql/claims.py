@@ -181,7 +181,7 @@ def remember(db: Base, id: int, attempt: Attempt | None) -> None:
 
 def renew(db: Base, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
     """Extend leases; returns those that are no longer held."""
-    text = "update otpy_job set lease_until = ? where id = ? and token = ? and state = 'running'"
+    text = f"update otpy_job set lease_until = ? {AS_CLAIMED}"  # noqa: S608 - our own text
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
 
 
@@ -204,9 +204,6 @@ def is_done(db: Base, id: int, token: int) -> bool:
 
 def note(db: Base, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
     """Keep how far a job is."""
-    done = db.execute(
-        "update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint)"
-        " where id = ? and token = ? and state = 'running'",
-        (progress, checkpoint, id, token),
-    )
+    text = f"update otpy_job set progress = coalesce(?, progress), checkpoint = coalesce(?, checkpoint) {AS_CLAIMED}"  # noqa: S608
+    done = db.execute(text, (progress, checkpoint, id, token))
     return bool(done.rowcount)

@@ -30,6 +30,7 @@ FAULTS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_RANGE"
 """What is wrong with a statement or its values; the others are failures of the file, and of all who use it."""
 
 TOO_LONG = "it took too long, and all was rolled back: others waited for it"
+UNDONE = "it had SQLite roll back the transaction, as `on conflict rollback` does: what follows would be kept by itself"
 REFUSED = "it is one for the engine alone: it begins or ends a transaction, or writes to a table of jobs"
 
 STEPS = 10_000
@@ -61,10 +62,10 @@ class Lent:
             if self._denied:
                 return None, TransactionError("a statement", REFUSED)
             name = getattr(error, "sqlite_errorname", "")
-            if name == "SQLITE_INTERRUPT":
-                raise TransactionError("a statement", TOO_LONG) from None
             if name and not name.startswith(FAULTS):
                 raise
+            if not self._db.in_transaction:
+                raise TransactionError("a statement", UNDONE) from error
             return None, error
         except Exception as error:  # noqa: BLE001 - a value that cannot be bound: the user's
             return None, error
@@ -84,12 +85,16 @@ class Lent:
 
 @contextmanager
 def lent(db: sqlite3.Connection, until: float) -> Iterator[Lent]:
-    """Until this time of the monotonic clock, after which a statement is interrupted."""
+    """Until this time of the monotonic clock; after it a statement is interrupted, theirs or ours on their behalf."""
     one = Lent(db)
     db.set_authorizer(one.may)
     db.set_progress_handler(lambda: monotonic() > until, STEPS)
     try:
         yield one
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":  # by us, so no failure of the file
+            raise TransactionError("a statement", TOO_LONG) from None
+        raise
     finally:
         db.set_progress_handler(None, 0)
         db.set_authorizer(None)

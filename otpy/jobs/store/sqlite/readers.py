@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import ArgumentsError
-from otpy.jobs.store.readers import Readers
+from otpy.jobs.store.readers import KeptReaders
 from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.sqlite.backup import back_up
 from otpy.jobs.store.sqlite.errors import store_error
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteReaders"]
 
 
-class SqliteReaders(Readers[sqlite3.Connection]):
+class SqliteReaders(KeptReaders[sqlite3.Connection]):
     """All of a look is of one moment: the log that SQLite writes to lets one write while any number read."""
 
     def __init__(self, path: str, now: Callable[[], int], patience: float) -> None:
