@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
-from otpy.core.backoff import Backoff, delay
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.told import ended
-from otpy.jobs.writer import Writer
+from otpy.jobs.writer import Writer, store_failed
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ UPKEEP = 1 / 4
 """The part of a lease between two looks for what dead programs have left."""
 AGE_MS = 60_000
 """What waits so long has its priority raised by one."""
-PAUSES = Backoff(first=0.1, most=5.0)
-"""Before a round that the store has failed is tried again."""
 LAZY = 20
 """In virtual time, in which nobody waits, so many looks that find nothing new make each further one later."""
 
@@ -98,7 +95,6 @@ class Janitor(GenServer):
         self.due: int | None = None
         self._poll, self._idle, self._seen = setup.poll, 0, -1
         self._is_busy = self._is_wanted = self._is_news = False
-        self._failures = 0
         self._alarm = Alarm(self, "round")
         self.send_interval(setup.lease * UPKEEP, "upkeep")
         for first in ("poll", "upkeep"):
@@ -121,13 +117,10 @@ class Janitor(GenServer):
     def finished(self, done: Round, error: Exception | None) -> None:
         """Tell the scheduler where there is work, and sleep until more is due."""
         self._is_busy = False
-        if error is not None:
-            _raise_unless_store(error)
-            self._failures += 1
+        if store_failed(error):
             self._is_news |= done.is_news
-            self._alarm.set(delay(PAUSES, self._failures - 1, self.system.random.random()))
+            self._alarm.set_again()
             return
-        self._failures = 0
         self.due = done.due
         self._tell_of(zip(done.expired, done.expired, strict=True))
         if done.is_over:
@@ -147,8 +140,7 @@ class Janitor(GenServer):
     @cast
     def kept(self, done: Upkeep, error: Exception | None) -> None:
         """Tell the scheduler what was taken back; what the store has failed is tried again at the next time."""
-        if error is not None:
-            _raise_unless_store(error)
+        if store_failed(error):
             return
         self._tell_of(zip(done.rescued, done.left, strict=True))
         if done.rescued:
@@ -197,9 +189,3 @@ class Janitor(GenServer):
         for before, after in jobs:
             for event in ended(before, after, self.ref.path):
                 self.system.events.emit(event)
-
-
-def _raise_unless_store(error: Exception) -> None:
-    """A mistake of ours is no failure of the store, and is not waited out in silence."""
-    if not isinstance(error, StoreError):
-        raise error

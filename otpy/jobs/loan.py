@@ -36,7 +36,11 @@ PATIENCE = 30.0
 
 
 class Loan:
-    """What the two threads share: questions in their order, one answer each, and why it is over."""
+    """What the two threads share: questions in their order, one answer each, and why it is over.
+
+    Under the lock something is asked, or it is over: what comes later is refused, and whatever was asked before has its
+    answer or the reason. `_answering` is the writer's own; a handler that ends it meanwhile waits for nothing itself.
+    """
 
     def __init__(self, job: int, token: int, seconds: float, kept: Callable[[], object]) -> None:
         """Asked for by this attempt, for so many seconds; `kept` is called in the writer's thread when it is."""

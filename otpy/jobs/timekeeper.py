@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
-from otpy.core.backoff import Backoff, delay
 from otpy.errors import SpecError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.cron import due, following
-from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
-from otpy.jobs.writer import Writer
+from otpy.jobs.writer import Writer, store_failed
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -27,8 +25,6 @@ __all__ = ["Timekeeper"]
 
 SLICE = 60.0
 """Seconds it sleeps at most: the wall clock may be set meanwhile, forwards or back."""
-PAUSES = Backoff(first=0.1, most=5.0)
-"""Before a look that the store has failed is tried again."""
 
 
 class Round:
@@ -68,7 +64,6 @@ class Timekeeper(GenServer):
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
         self._is_looking = self._is_wanted = False
-        self._failures = 0
         self._alarm = Alarm(self, "look")
         self.ref.tell("look")
 
@@ -85,13 +80,9 @@ class Timekeeper(GenServer):
     def looked(self, done: Round, error: Exception | None) -> None:
         """Tell the scheduler, and sleep until the next time."""
         self._is_looking = False
-        if error is not None and not isinstance(error, StoreError):
-            raise error
-        if error is not None:
-            self._failures += 1
-            self._alarm.set(delay(PAUSES, self._failures - 1, self.system.random.random()))
+        if store_failed(error):
+            self._alarm.set_again()
             return
-        self._failures = 0
         if done.stopped:
             self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000

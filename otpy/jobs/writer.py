@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
-__all__ = ["Writer"]
+__all__ = ["Writer", "store_failed"]
 
 FIRST, MOST = 0.1, 5.0
 """Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
@@ -269,6 +269,16 @@ class _Told:
 
     def refuse(self, error: Exception) -> None:
         self._then(error)
+
+
+def store_failed(error: Exception | None) -> bool:
+    """Whether nothing of a step is kept, for the store has failed; who had submitted it asks, and waits that out.
+
+    Raises a mistake of ours: the next step would fail as well, and nobody see why nothing is done.
+    """
+    if error is not None and not isinstance(error, StoreError):
+        raise error
+    return error is not None
 
 
 def _same(error: StoreError) -> StoreError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.jobs.agents.desk import Desk
-from otpy.jobs.writer import Writer
+from otpy.jobs.writer import Writer, store_failed
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Beat(GenServer):
     def beaten(self, done: Round, error: Exception | None) -> None:
         """A renewal is kept, or the store failed."""
         self.is_out = False
-        if error is not None:
+        if store_failed(error):
             return
         until = self.setup.trusted_until(done.sent_at)
         for job, token in done.held:

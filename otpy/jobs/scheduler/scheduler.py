@@ -24,7 +24,7 @@ from otpy.jobs.scheduler.exchange import Exchange, Outbox
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
-from otpy.jobs.writer import Writer
+from otpy.jobs.writer import Writer, store_failed
 from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
@@ -151,9 +151,7 @@ class Scheduler(Desk):
     @cast
     def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
         """An exchange is kept, or the store failed and nothing of it is."""
-        if error is not None and not isinstance(error, StoreError):
-            raise error  # a mistake of ours: the next one would fail as well, and nobody see why nothing is done
-        if error is not None:
+        if store_failed(error):
             self.outbox.failed()
             self.books.hope(queue for ask in exchange.asks for queue in ask.queues)
             self.send_after(AGAIN, "again")
