@@ -247,10 +247,9 @@ def job(function: Any = None, /, **options: Any) -> Any:  # Any: the overloads s
             `forever`, or so many seconds from when it was enqueued; `on_conflict` what a second one does: `keep` gives
             the first, `replace` changes of it what `replaces` says while it waits, `debounce` puts it off as well, for
             `max_wait` seconds at most, `raise` refuses. `killable`: run it in a process, which can be ended whatever it
-            does. `early_ack`:
-            write that it is done before it runs, so that it runs once at most, and a crash loses it. `breakers`:
-            circuit breakers that hold it back while open. `limit`: how many of its jobs may run at once. `tenant`:
-            called with the arguments, says who shares the queue fairly with others.
+            does. `early_ack`: write that it is done before it runs, so that it runs once at most, and a crash loses
+            it. `breakers`: circuit breakers that hold it back while open. `limit`: how many of its jobs may run at
+            once. `tenant`: called with the arguments, says who shares the queue fairly with others.
 
     Raises:
         SpecError: an option that cannot be.

@@ -18,6 +18,12 @@ FREE = threading.Event()
 """Ends all `Sticky.stick`s of this process."""
 
 
+def answer(actor: otpy.GenServer) -> None:
+    """Reply to who calls it, which goes on."""
+    assert actor.caller is not None
+    actor.caller.reply(None)
+
+
 class Lasting(otpy.GenServer):
     """Computes for ever when it is told to, and notes in a folder what it is told by signals."""
 
@@ -40,9 +46,7 @@ class Lasting(otpy.GenServer):
     @otpy.call
     def spin(self) -> None:
         """Answer, then compute for ever."""
-        caller = self.caller
-        assert caller is not None
-        caller.reply(None)
+        answer(self)
         while True:
             pass
 
@@ -79,18 +83,14 @@ class Holding(otpy.GenServer):
     @otpy.call
     def compute(self) -> None:
         """Answer, then compute for ever."""
-        caller = self.caller
-        assert caller is not None
-        caller.reply(None)
+        answer(self)
         while True:
             pass
 
     @otpy.call
     def keep_interpreter(self, pipe: str) -> None:
         """Answer, then wait in C code that never releases the interpreter, until somebody opens this pipe and ends."""
-        caller = self.caller
-        assert caller is not None
-        caller.reply(None)
+        answer(self)
         os.close(ctypes.PyDLL(None).open(os.fsencode(pipe), os.O_RDONLY))
 
 
@@ -104,19 +104,14 @@ class Sticky(otpy.GenServer):
     @otpy.call
     def stick(self) -> None:
         """Answer, then wait where nobody can end it."""
-        self._answer()
+        answer(self)
         FREE.wait()
 
     @otpy.call
     def nap(self) -> None:
         """Answer, then wait in otpy, which ends that when the actor is killed."""
-        self._answer()
+        answer(self)
         otpy.sleep(1e6)
-
-    def _answer(self) -> None:
-        caller = self.caller
-        assert caller is not None
-        caller.reply(None)
 
 
 class LoopSticky(otpy.GenServer):
@@ -129,7 +124,5 @@ class LoopSticky(otpy.GenServer):
     @otpy.call
     async def stick(self) -> None:
         """Answer, then wait where nobody can end it."""
-        caller = self.caller
-        assert caller is not None
-        caller.reply(None)
+        answer(self)
         FREE.wait()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otpy.errors import SpecError
+from otpy.events import ActorCrashed
 from otpy.jobs.agents.context import current
 from otpy.jobs.errors import StoreBusyError
 from otpy.jobs.kind import job
@@ -14,7 +15,7 @@ from otpy.jobs.model.claim import Settled
 from otpy.jobs.setup import Queue
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.jobs.writer import Writer
-from otpy.testing import Gate
+from otpy.testing import Gate, Recorder
 
 from .works import AT_ONCE, Ends, result, seen, started
 
@@ -91,6 +92,30 @@ def test_a_job_is_stopped_before_its_lease_is_over_when_nobody_can_renew_it(
         clock.advance(25.0)
     assert len(cleaned) == 1
     assert 54.0 <= cleaned[0] - begun <= 54.5
+
+
+def test_a_renewal_that_cannot_be_is_told_at_once(
+    timed: otpy.System, clock: VirtualClock, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was taken for a store that fails, and leases ended without a word."""
+
+    def mistaken(*_: object) -> list[tuple[int, int]]:
+        raise TypeError("a mistake of ours")
+
+    gate = Gate()
+
+    async def hang() -> None:
+        await gate.await_open()
+
+    kind = job(timeout=None, retry=AT_ONCE)(hang)
+    client = started(timed, tmp_path, kind, lease=60.0)
+    client.enqueue(kind.new())
+    gate.reached()
+    with Recorder(timed, ActorCrashed) as told, monkeypatch.context() as patch:
+        patch.setattr(SqliteTransaction, "renew", mistaken)
+        clock.advance(10.0)
+    gate.open()
+    assert [event.path.rpartition("/")[2] for event in told.of(ActorCrashed)] == ["beat"]
 
 
 def test_a_job_that_was_taken_back_meanwhile_is_stopped_and_its_result_dropped(
