@@ -55,8 +55,8 @@ if __name__ == "__main__":
         client = jobs.of(system)
         spec = {"sell": sell, "ping": ping}[sys.argv[1]].new(sys.argv[2])
         job = client.wait(client.enqueue(spec.opts(key="the one")).id, 30.0)
-        while client.find(state="ready") or client.find(state="running"):
-            otpy.sleep(0.01)
+        for other in client.find():
+            client.wait(other.id, 30.0)
         print(job.state, job.token)
 """
 

@@ -23,9 +23,7 @@ if __name__ == "__main__":
     engine = jobs.engine("jobs.db", [double], crews=[jobs.Crew(name="one", size=1, spare=0, place="process")])
     with otpy.run(engine, name="main-program", control="off") as system:
         made = jobs.of(system).enqueue(double.new(21))
-        while jobs.of(system).get(made.id).state not in ("done", "dead"):
-            otpy.sleep(0.01)
-        job = jobs.of(system).get(made.id)
+        job = jobs.of(system).wait(made.id, 30.0)
         print(job.kind, job.state, job.result_value, job.crashes)
 """
 
