@@ -58,7 +58,7 @@ class Foreman(GenServer):
         kinds = {name: setup.kinds[name] for name in crew.kinds}
         self.spec = _spec(setup, crew, kinds)
         self.agents = self.system.ref(setup.actor(DynamicSupervisor, f"agents/{crew.name}")).within(None)
-        self.alive: dict[Ref[Any], float] = {}
+        self.alive: set[Ref[Any]] = set()
         self.desired = crew.size + crew.spare
         self.ready = 0
         self.failures = 0
@@ -127,15 +127,14 @@ class Foreman(GenServer):
         self._tell()
 
     def _keep(self, agent: Ref[Any]) -> None:
-        self.alive[agent] = self.system.clock.now()
+        self.alive.add(agent)
         self.monitor(agent)
 
     def _gone(self, agent: Any, reason: Reason) -> None:
-        began = self.alive.pop(agent, None)
-        if began is None:
-            return
-        self._tell(str(reason))
-        self._fill()
+        if agent in self.alive:
+            self.alive.remove(agent)
+            self._tell(str(reason))
+            self._fill()
 
     def _failed(self, problem: str) -> None:
         now = self.system.clock.now()
