@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Box = Callable[[Callable[[], str]], str]
 
-__all__ = ["exception_line", "safe_repr", "safe_str", "shorten", "type_name", "visible", "visible_lines"]
+__all__ = ["aloud", "exception_line", "safe_repr", "safe_str", "shorten", "type_name", "visible", "visible_lines"]
 
 TEXT_LIMIT = 200
 """Characters of one value in a report, unless the caller says otherwise."""
@@ -132,6 +132,11 @@ def exception_line(error: BaseException, limit: int = TEXT_LIMIT, *, box: Box | 
     """An exception as the last line of a traceback: its class and its message."""
     text = safe_str(error, limit, box=box)
     return shorten(f"{type_name(type(error))}: {text}" if text else type_name(type(error)), limit)
+
+
+def aloud(words: Callable[[], str]) -> str:
+    """The `box` of a thread in which an error was just raised: it may run what that error says of itself."""
+    return words()
 
 
 def type_name(cls: type) -> str:

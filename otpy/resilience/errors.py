@@ -7,13 +7,10 @@ OtpyError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from otpy.core.text import exception_line
+from otpy.core.text import aloud, exception_line
 from otpy.errors import OtpyError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["BreakerOpenError", "RetryError"]
 
@@ -47,13 +44,8 @@ class RetryError(OtpyError):
     def __init__(self, what: str, attempts: int, gave_up: GaveUp, last: BaseException) -> None:
         """Name the call, how often it was tried, why no more, and how it failed last."""
         times = "once" if attempts == 1 else f"{attempts} times"
-        shown = exception_line(last, 200, box=_say)
+        shown = exception_line(last, 200, box=aloud)
         super().__init__(f"{what} failed {times}, and {GAVE_UP[gave_up]}; last by {shown}")
         self.attempts = attempts
         self.gave_up = gave_up
         self.last = last
-
-
-def _say(text: Callable[[], str]) -> str:
-    """The caller's own thread may run what the caller's own errors say."""
-    return text()

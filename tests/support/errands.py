@@ -20,6 +20,18 @@ from otpy.jobs.retry import Retry
 AT_ONCE = Retry(errors=2, crashes=2, backoff=otpy.Backoff(first=0.0, most=0.0))
 
 
+class RefusedError(Exception):
+    """What a client's library may have for a cause, and speaks for itself."""
+
+    def __str__(self) -> str:
+        """In words of its own."""
+        return f"refused by {self.args[0]}"
+
+
+class ServiceError(OSError):
+    """What a client's library raises: its message is that of another error."""
+
+
 class OwnBaseError(BaseException):
     """What nobody expects."""
 
@@ -128,6 +140,7 @@ BAD: dict[str, Any] = {
     "a BaseException": lambda: _raise(OwnBaseError("odd")),
     "MemoryError": lambda: _raise(MemoryError("full")),
     "RecursionError": _recurse,
+    "an error of its own": lambda: _raise(ServiceError(RefusedError("port 9"))),
     "CancelledError": lambda: _raise(asyncio.CancelledError()),
     "object": object,
     "lambda": lambda: lambda: None,

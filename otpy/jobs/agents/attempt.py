@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from otpy.core.number import is_number
 from otpy.core.reason import Crashed
-from otpy.core.text import exception_line, safe_repr, safe_str, type_name, visible_lines
+from otpy.core.text import aloud, exception_line, safe_repr, safe_str, type_name, visible_lines
 from otpy.jobs.args import pack
 from otpy.jobs.decisions import MOST_SECONDS, Cancel, Dead, Snooze
 from otpy.jobs.errors import ArgumentsError, JobCancelledError, LostJobError
@@ -73,17 +73,17 @@ def report_of(kind: Kind[..., Any], result: object) -> Report:
 
 
 def report_of_failure(kind: Kind[..., Any], error: BaseException) -> Report:
-    """What a handler raised."""
+    """What a handler raised, in the error's own words: its code runs where the handler has run."""
     if isinstance(error, JobCancelledError):
         return "cancelled", "it was cancelled"
     if isinstance(error, _NotYet):
         return "snoozed", NOT_YET
-    text, wish = exception_line(error, MOST_LINE), None
+    text, wish = exception_line(error, MOST_LINE, box=aloud), None
     try:
         wish = kind.retry.wish(error)
     except Exception as failed:  # noqa: BLE001 - the user's function, or an attribute of the error that fails itself
         text = f"{text} (retry_after raised {exception_line(failed)})"
-    trace = visible_lines(Crashed.of(error).traceback, MOST_TRACE, MOST_TRACE_LINES)
+    trace = visible_lines(Crashed.of(error, aloud).traceback, MOST_TRACE, MOST_TRACE_LINES)
     facts = {"failure": "error", "text": text, "action": kind.retry.action(error), "retry_after": wish}
     return "failed", {**facts, "trace": trace}
 

@@ -31,6 +31,7 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "a BaseException": ("crashes", "crash", "odd"),
     "MemoryError": ("errors", "error", "MemoryError: full"),
     "RecursionError": ("errors", "error", "RecursionError"),
+    "an error of its own": ("errors", "error", "ServiceError: refused by port 9"),
     "CancelledError": ("errors", "error", "CancelledError"),
     "object": ("its error is final", "stale", "object is no plain data"),
     "lambda": ("its error is final", "stale", "function is no plain data"),
