@@ -192,7 +192,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
     Of a schedule: enqueue none, and leave out the times that pass meanwhile.
     """
     seen = _ask(reach, name, "jobs.pause", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
-    _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} is paused; otpy jobs resume lets it go on")
+    _show(seen, as_json=as_json, view=lambda: _paused(name, queue, is_schedule=is_schedule))
 
 
 @jobs.command("resume")
@@ -250,6 +250,11 @@ def backup(reach: Reach, name: str, engine: str | None, *, file: Path, as_json: 
     seen = _ask(reach, name, "jobs.backup", engine, within=BACKUP, file=str(file.absolute()))
     size = seen.get("size_bytes") if isinstance(seen, dict) else None
     _show(seen, as_json=as_json, view=lambda: Text(f"{visible(str(file))} has all of it, {size} bytes"))
+
+
+def _paused(name: str, queue: str, *, is_schedule: bool) -> Text:
+    back = f"otpy jobs resume {name} {queue}{' --schedule' if is_schedule else ''}"
+    return Text(f"{visible(queue)} is paused; {visible(back)} lets it go on")
 
 
 def _queue_or_schedule(name: str, *, is_schedule: bool) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def test_a_replay_that_may_mean_two_things_is_refused(
 
 
 def test_a_queue_is_paused_until_it_is_resumed(client: jobs.Client, otpy: Callable[..., Result]) -> None:
-    assert otpy("jobs", "pause", "shop", "mail").output == "mail is paused; otpy jobs resume lets it go on\n"
+    assert otpy("jobs", "pause", "shop", "mail").output == "mail is paused; otpy jobs resume shop mail lets it go on\n"
     made = client.enqueue(send_mail.new("e@f"))
     assert "paused 0." in otpy("jobs", "shop").output
     assert otpy("jobs", "list", "shop", "--limit", "1").output.split()[:2] == [str(made.id), "ready"]
@@ -195,7 +195,8 @@ def test_schedules_are_listed_paused_and_forgotten(
         before = otpy("jobs", "schedules", "shop").output
         assert "weekly  0 8 * * 1 Europe/Berlin" in before
         assert " in " in before
-        assert otpy("jobs", "pause", "shop", "weekly", "--schedule").exit_code == 0
+        paused = otpy("jobs", "pause", "shop", "weekly", "--schedule").output
+        assert paused == "weekly is paused; otpy jobs resume shop weekly --schedule lets it go on\n"
         assert otpy("jobs", "schedules", "shop").output.rstrip().endswith("paused")
         assert otpy("jobs", "resume", "shop", "weekly", "--schedule").output == "weekly goes on\n"
         assert json.loads(otpy("jobs", "schedules", "shop", "--json").output)[0]["paused"] is False
