@@ -18,6 +18,8 @@ MAX_LISTED = 20
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A half sentence that names the nearest known word, or all of them when none is near."""
     choices = sorted(known)
+    if not choices:
+        return "there is none"
     near = nearest(word, choices)
     return f"known are {listing(choices)}" if near is None else f"did you mean {near!r}?"
 

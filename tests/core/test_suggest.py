@@ -13,6 +13,10 @@ def test_lists_all_words_when_none_is_near() -> None:
     assert did_you_mean("x", ["b", "a"]) == "known are a, b"
 
 
+def test_where_there_are_no_words_that_is_said() -> None:
+    assert did_you_mean("x", []) == "there is none"
+
+
 def test_of_very_many_words_the_first_are_listed() -> None:
     assert did_you_mean("x", [f"{number:03}" for number in range(500)]).endswith("018, 019 and 480 more")
 

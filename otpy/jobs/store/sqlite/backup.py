@@ -34,6 +34,8 @@ def back_up(db: sqlite3.Connection, to: Path) -> int:
     """
     if to.exists():
         raise BackupError(str(to), "there is a file of that name, and none is overwritten")
+    if not to.parent.is_dir():
+        raise BackupError(str(to), f"there is no folder {to.parent}")
     with _failures(to), _part(to) as part:
         with closing(sqlite3.connect(part, isolation_level=None)) as target:
             db.backup(target, pages=PAGES)
