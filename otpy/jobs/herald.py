@@ -33,4 +33,4 @@ class Herald:
     def others(self) -> None:
         """Another program has made something ready; from any thread."""
         if (janitor := self._janitor.whereis()) is not None:
-            janitor.tell("round")
+            janitor.tell("news")

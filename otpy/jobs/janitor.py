@@ -105,6 +105,8 @@ class Janitor(GenServer):
         match message:
             case "round":
                 self._round()
+            case "news":
+                self._hear()
             case "upkeep":
                 self._upkeep()
             case "poll":
@@ -167,6 +169,11 @@ class Janitor(GenServer):
             own = self.ref
             self.beat.cast(Beat.renew, lambda: own.cast(Janitor.renewed))
 
+    def _hear(self) -> None:
+        """Others have written: whatever is ready, the scheduler may not know of it."""
+        self._is_news = True
+        self._round()
+
     def _look_around(self) -> None:
         """What other programs have written."""
         try:
@@ -175,8 +182,7 @@ class Janitor(GenServer):
             seen = self._seen
         if seen != self._seen:
             self._poll, self._idle, self._seen = self.setup.poll, 0, seen
-            self._is_news = True  # at first as well: what was written since the scheduler looked is news
-            self._round()
+            self._hear()  # at first as well: what was written since the scheduler looked is news
             self.timekeeper.tell("look")  # it may be a schedule
         else:
             self._idle += 1

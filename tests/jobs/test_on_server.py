@@ -119,6 +119,20 @@ def test_a_job_is_enqueued_with_what_the_caller_writes_or_not_at_all(program: An
     assert numbers(jobs._system) == {"done": 2}
 
 
+def test_a_call_is_enough_to_find_what_somebody_else_has_enqueued(
+    program: Any, db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It led to a round that asked only for what was due: the look a second later found the job."""
+    from otpy.jobs.store.postgres import store  # noqa: PLC0415 - an extra
+
+    monkeypatch.setattr(store, "LOOK", 1e9)
+    jobs = of(program("a"))
+    jobs.wait(jobs.enqueue(note.new(1)).id, 30.0)
+    (made,) = enqueue_in(db, note.new(2))
+    db.commit()
+    assert jobs.wait(made.id, 10.0).state == "done"
+
+
 def test_a_job_may_be_enqueued_before_the_first_program_comes(program: Any, db: Any) -> None:
     (made,) = enqueue_in(db, note.new(1))
     db.commit()
