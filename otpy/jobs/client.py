@@ -206,6 +206,8 @@ class Client(Looking):
                 tx.pause(queue)
 
         self._run(pause)
+        if (scheduler := self._scheduler.whereis()) is not None:
+            scheduler.cast(Scheduler.pause, queues)
 
     def resume(self, *queues: str) -> None:
         """Begin them again."""

@@ -44,6 +44,7 @@ class Round:
         self.expired: list[Job] = []
         """As they are now."""
         self.ready: set[str] = set()
+        self.paused: set[str] = set()
         self.due: int | None = None
         self.is_over = False
 
@@ -51,7 +52,8 @@ class Round:
         """Do it."""
         self.is_over = tx.promote(LIMIT, self.fence) is None
         self.expired = [job for one in tx.expire(LIMIT, self.fence) or () if (job := tx.get(one)) is not None]
-        self.ready = tx.ready() if self.is_news else set()
+        if self.is_news:
+            self.ready, self.paused = tx.ready(), set(tx.paused())
         self.due = tx.due()
 
 
@@ -127,6 +129,8 @@ class Janitor(GenServer):
         self._tell_of(zip(done.expired, done.expired, strict=True))
         if done.is_over:
             self.leader.tell("look")
+        if done.paused:
+            self.scheduler.cast(Scheduler.pause, done.paused)
         if done.ready:
             self.scheduler.cast(Scheduler.hope, done.ready)
         most = min(self.setup.lease / 2, 60.0)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 import otpy
 from otpy.jobs.client import Client, of
@@ -11,10 +15,12 @@ from otpy.jobs.engine import engine
 from otpy.jobs.kind import job
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.retry import Retry
-from otpy.jobs.setup import Queue
+from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.writer import Writer
 from otpy.resilience import Breaker
 from otpy.testing import Gate
+
+from .agents.works import Ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,6 +68,36 @@ def test_a_paused_queue_gives_nothing_until_it_is_resumed(
     writer.call(Writer.run, lambda tx: tx.resume("default"))
     clock.advance(1.0)
     assert states(client, made) == ["done"]
+
+
+@pytest.mark.parametrize("who", ["this program", "another one"])
+def test_what_is_at_hand_of_a_queue_that_is_paused_is_given_back(
+    system: otpy.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    gate, begun, ends = Gate(), list[int](), Ends(monkeypatch)
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if number == 2:
+            gate.wait()
+
+    kind = job(work)
+    client = started(system, tmp_path, kind, crews=[Crew(name="one", size=1, spare=0)])
+    client.enqueue_all([kind.new(number) for number in (1, 2, 3)])
+    gate.reached(1)  # what follows the first one is given together, one of it ahead
+    if who == "this program":
+        client.pause("default")
+    else:
+        with closing(sqlite3.connect(tmp_path / "jobs.db")) as db, db:
+            db.execute("insert into otpy_paused (queue, since) values ('default', 0)")
+    assert ends.wait(2) == [(1, "done"), (3, "ready")]
+    gate.open()
+    system.wait_idle()
+    assert begun == [1, 2]
+    client.resume("default")
+    system.wait_idle()
+    assert begun == [1, 2, 3]
+    assert client.find(kind=kind.name, state="done")[0].attempt == 1
 
 
 def test_an_open_breaker_holds_its_jobs_and_spends_no_attempt(

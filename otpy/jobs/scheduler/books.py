@@ -14,7 +14,7 @@ from otpy.jobs.scheduler.turns import Turns
 from otpy.jobs.verdict import hand_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from otpy.jobs.agents.ear import Ear
     from otpy.jobs.model.job import Job
@@ -140,6 +140,11 @@ class Books(Generic[R]):
     def drop_hands(self) -> list[Job]:
         """All that was claimed and will not be begun."""
         return self._over([job for team in self._teams.values() for job in team.drop_hand()])
+
+    def drop_queues(self, queues: Collection[str]) -> list[Job]:
+        """What was claimed of these and will not be begun."""
+        found = [job for team in self._teams.values() for job in team.hand if job.queue in queues]
+        return [job for job in found if self.drop(job.id, job.token) is not None]
 
     def elsewhere(self, jobs: Iterable[Job]) -> None:
         """These run in another program, or did before it died: their leases count."""

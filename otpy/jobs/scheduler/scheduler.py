@@ -29,7 +29,7 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from otpy.core.reason import Reason
     from otpy.jobs.agents.agent import Agent
@@ -132,6 +132,12 @@ class Scheduler(Desk):
         """These were cancelled."""
         for claim in claims:
             self.attempts.cancel(*claim)
+        self._exchange()
+
+    @cast
+    def pause(self, queues: Collection[str]) -> None:
+        """These are paused: what of them is at hand is given back."""
+        self.attempts.give_back(self.books.drop_queues(queues))
         self._exchange()
 
     @cast
