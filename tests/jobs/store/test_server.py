@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing, contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -398,3 +399,29 @@ def test_a_look_waits_for_nobody_and_can_write_nothing(url: str) -> None:
         server().restart()
         with readers.look() as look:
             assert [job.state for job in look.find(Look())] == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("select 1; commit", "multiple commands"),
+        ("select 1; delete from otpy_job", "multiple commands"),
+        ("do $$ begin commit; end $$", "invalid transaction termination"),
+        ("vacuum sale", "cannot run inside a transaction block"),
+        ("create table nowhere.sale (number integer)", "does not exist"),
+        ("select currval('sale_number')", "not yet defined"),
+    ],
+)
+def test_what_is_wrong_in_a_statement_of_a_handler_is_its_own_and_ends_nothing(url: str, text: str, error: str) -> None:
+    """Two statements in one could commit, or write to the tables of jobs; the others were taken for a failed server."""
+    with opened(url) as store:
+        insert(store, new())
+        with connected(url) as db:
+            db.execute("create table sale (); create sequence sale_number")
+            db.commit()
+        with store.transaction() as tx, tx.lent(monotonic() + 20.0) as foreign:
+            for said in (foreign.run(text, ()), foreign.run_many(text, [()])):
+                assert error in str(said[1])
+            assert foreign.run("select count(*) from otpy_job", ()) == ([(1,)], None)
+            assert store._session is not None
+            assert store._session.db.info.transaction_status.name == "INTRANS"

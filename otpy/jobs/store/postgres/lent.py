@@ -28,8 +28,11 @@ FORBIDDEN = {
 OURS = re.compile(r"\botpy_\w", re.IGNORECASE)
 """The name of a table of ours; only a look may name it."""
 
-FAULTS = ("20", "21", "22", "23", "2F", "38", "39", "42", "44", "54", "P0")
-"""SQLSTATE classes of what is wrong with a statement or its values; the others are failures of the server."""
+FAULTS = (
+    *("0A", "20", "21", "22", "23", "25001", "2B", "2D", "2F"),
+    *("38", "39", "3F", "42", "44", "54", "55000", "P0"),
+)
+"""How the SQLSTATE begins of what is wrong with a statement or its values; the others are failures of the server."""
 
 TOO_LONG = "it took too long, and all was rolled back: others waited for it"
 REFUSED = "it is one for the engine alone: it begins or ends a transaction, or writes to a table of jobs"
@@ -47,7 +50,9 @@ class Lent:
         """One statement, in psycopg's words: its rows, or what is wrong with it."""
 
         def run(db: psycopg.Connection[Any]) -> list[Any]:
-            rows = db.execute(text, values)
+            rows = db.execute(
+                text, values, prepare=True
+            )  # or a text without values could have several statements in it
             return rows.fetchall() if rows.description else []
 
         return self._run(text, run)
