@@ -348,6 +348,15 @@ def test_what_is_the_engines_is_refused(shop: Shop, statement: str) -> None:
     assert shop.sold()[-1] == "tea"
 
 
+def test_a_full_text_table_is_one_of_theirs(shop: Shop) -> None:
+    def body(tx: jobs.Tx) -> None:
+        tx.execute("create virtual table words using fts5(text)")
+        tx.execute("insert into words values ('a pot of tea')")
+        tx.result = tx.execute("select text from words where words match 'tea'")
+
+    assert shop.end(shop.run(body)) == ("done", [("a pot of tea",)])
+
+
 def test_a_trigger_of_theirs_writes_nothing_of_ours(shop: Shop) -> None:
     def body(tx: jobs.Tx) -> None:
         tx.execute("create trigger t after insert on sale begin delete from otpy_job; end")

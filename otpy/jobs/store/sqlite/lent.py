@@ -26,6 +26,9 @@ FORBIDDEN = {
 }
 """What would end the transaction, or change the connection for all who come after."""
 
+HARMLESS = "data_version"
+"""A pragma that changes nothing, and that full-text tables ask for by themselves."""
+
 FAULTS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_RANGE", "SQLITE_TOOBIG")
 """What is wrong with a statement or its values; the others are failures of the file, and of all who use it."""
 
@@ -74,7 +77,7 @@ class Lent:
 
     def may(self, action: int, first: str | None, second: str | None, *_: object) -> int:
         """Asked by SQLite when it prepares a statement."""
-        if not self._is_theirs or action in LOOKS:
+        if not self._is_theirs or action in LOOKS or (action == sqlite3.SQLITE_PRAGMA and first == HARMLESS):
             return sqlite3.SQLITE_OK
         is_ours = any(name is not None and name.lower().startswith(OURS) for name in (first, second))
         if action in FORBIDDEN or is_ours:
