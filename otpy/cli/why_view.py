@@ -59,7 +59,8 @@ def _facts_table(record: ExitRecord) -> Table:
 
 
 def _facts(record: ExitRecord) -> Iterator[tuple[str, str]]:
-    yield "at", f"{_clock_time(record.time)}, after {duration(record.uptime)} up"
+    up = "" if record.uptime is None else f", after {duration(record.uptime)} up"
+    yield "at", f"{_clock_time(record.time)}{up}"
     yield "was", f"{record.kind} #{record.number}"
     for cause in record.causes:
         yield "caused by", cause

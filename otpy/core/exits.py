@@ -49,8 +49,8 @@ class ExitRecord:
     """When, in wall clock seconds; on a virtual clock that clock's own time."""
     ago: float
     """Seconds before the record was made."""
-    uptime: float
-    """Seconds from its start to its end."""
+    uptime: float | None
+    """Seconds from its start to its end; None when its system does not know, as of one inside of a process."""
     reason: str
     """Why."""
     causes: tuple[str, ...] = ()

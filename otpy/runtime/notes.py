@@ -45,7 +45,7 @@ class Note:
         self.id = ref.id
         self.parent = ref.parent
         self.top = ref.path if ref.parent is None else ""
-        self.uptime = at - ref.started_at
+        self.uptime = at - ref.started_at  # no number when its start is not known
         self.kind = ref.actor_class.__name__
         self.reason: Reason | str = reason if is_plain(reason) else str(reason)
         self.size = BASE_BYTES if not isinstance(reason, Crashed) else _size(reason)

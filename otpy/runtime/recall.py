@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def _record(system: System, note: Note, related: str, now: float) -> ExitRecord:
         number=note.number,
         time=note.at if system.is_virtual else time.time() - ago,
         ago=ago,
-        uptime=max(0.0, note.uptime),
+        uptime=None if math.isnan(note.uptime) else max(0.0, note.uptime),
         reason=_text(note),
         causes=tuple(_causes(crash)),
         frame=visible(frame, REASON_LIMIT) if crash is not None and (frame := user_frame(crash.frames)) else None,

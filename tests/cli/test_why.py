@@ -152,8 +152,12 @@ def test_nothing_acts_on_the_terminal() -> None:
     assert text.isprintable()
 
 
+def test_a_time_that_is_not_known_is_not_told() -> None:
+    assert printed(exit_of("shop/feed", uptime=None))[1].count("up") == 0
+
+
 def test_exits_survive_the_wire() -> None:
-    exits = Exits(path="shop", exits=(FEED, exit_of("shop")))
+    exits = Exits(path="shop", exits=(FEED, exit_of("shop", uptime=None)))
 
     assert from_plain(Exits, json.loads(json.dumps(to_plain(exits)))) == exits
 

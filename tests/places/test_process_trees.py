@@ -108,6 +108,7 @@ def test_a_killed_tree_takes_the_refs_inside_along(farm: otpy.System, near: otpy
     with pytest.raises(CallExitError):
         future.get(timeout=5)
     assert not pool.is_alive()
+    assert {one.uptime for one in farm.exits(pool.path) if one.path == pool.path} == {None}
 
 
 def test_a_supervisor_in_a_process_does_what_it_is_asked(farm: otpy.System, near: otpy.Ref[Near]) -> None:

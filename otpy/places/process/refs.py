@@ -7,6 +7,7 @@ one of the receiver's, `[NAMED, name]` whoever holds a name. A class is named, a
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -50,6 +51,7 @@ class FarRef(Ref[Any]):
         self._path = path
         self.wire = wire
         self.line = line
+        self.started_at = math.nan  # by the clock of the other side, which does not say
         with system.lock:
             self.number = system.last_number = system.last_number + 1
         self.home = NoHome(system)
