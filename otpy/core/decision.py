@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from otpy.core.absent import ABSENT
 from otpy.core.reason import Normal, Reason, check_reason
 from otpy.core.value import value
 
 __all__ = ["Continue", "Decision", "Fail", "Ignore", "NoReply", "Reply", "Stop"]
-
-
-class _Missing:
-    """Tells absent from None."""
-
-
-_MISSING = _Missing()
 
 
 class Decision:
@@ -65,7 +59,7 @@ class Stop(Decision):
 
     reason: Reason = field(default_factory=Normal)
     """The exit reason."""
-    reply: object = _MISSING
+    reply: object = ABSENT
     """The caller's reply; without one the call fails with the reason."""
 
     def __post_init__(self) -> None:
@@ -75,7 +69,7 @@ class Stop(Decision):
     @property
     def has_reply(self) -> bool:
         """Whether the caller gets a reply."""
-        return self.reply is not _MISSING
+        return self.reply is not ABSENT
 
 
 @value

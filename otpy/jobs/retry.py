@@ -36,8 +36,8 @@ class Retry:
     """The pauses, with full jitter: jobs that failed together must not come back together."""
     table: Mapping[type[BaseException], Action] = field(default_factory=dict)
     """What to do for an error of this class; the nearest class of those that fit decides."""
-    retry_after: Callable[[BaseException], object] = asked_by
-    """The seconds that an error asks for (`Retry-After`), or None; by default its attribute `retry_after`."""
+    retry_after: Callable[[BaseException], object] | None = None
+    """Tells of an error how many seconds it asks for (`Retry-After`), or None; by default its `retry_after` does."""
 
     def action(self, error: BaseException) -> Action:
         """What the table says of an error."""
@@ -45,7 +45,7 @@ class Retry:
 
     def wish(self, error: BaseException) -> float | None:
         """The seconds that it asks for, when that is a sound number."""
-        wish = self.retry_after(error)
+        wish = (self.retry_after or asked_by)(error)
         return float(wish) if is_number(wish) and 0 <= wish < MOST_SECONDS else None
 
     def problem(self) -> str | None:
@@ -58,8 +58,8 @@ class Retry:
                 yield f"{name}={value!r}: a whole number >= 1"
         if not isinstance(self.backoff, Backoff):
             yield f"backoff={self.backoff!r}: an otpy.Backoff"
-        if not callable(self.retry_after):
-            yield f"retry_after={safe_repr(self.retry_after)}: a function of an error"
+        if self.retry_after is not None and not callable(self.retry_after):
+            yield f"retry_after={safe_repr(self.retry_after)}: a function of an error, or None"
         if not isinstance(self.table, Mapping):
             yield f"table={safe_repr(self.table)}: a dict of classes of errors"
         yield from _wrong(self.table)

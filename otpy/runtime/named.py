@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+from otpy.core.absent import ABSENT
 from otpy.core.reason import NoProc, Reason
 from otpy.errors import NoProcError
 from otpy.events.messages import DeadLetter
@@ -29,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-OWN: Any = object()
+OWN: Any = ABSENT
 """No time was given: the handle's own."""
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from textwrap import dedent
 
 import pytest
@@ -46,6 +49,16 @@ def fresh(code: str) -> list[str]:
     ).stdout.splitlines()
 
 
+def signatures(thing: object) -> str:
+    """As `help` writes them, of what can be called, and of a class's own methods."""
+    called = [thing, *(vars(thing).values() if isinstance(thing, type) else ())]
+    texts = []
+    for one in filter(callable, called):
+        with suppress(TypeError, ValueError):  # one of C
+            texts.append(str(inspect.signature(one)))
+    return " ".join(texts)
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_all_is_sorted_and_names_what_exists(name: str) -> None:
     names = exported(HOUSE[name])
@@ -70,6 +83,14 @@ def test_what_others_take_from_a_module_is_in_its_all(name: str) -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_all_of_a_public_module_leaves_nothing_public_out(name: str) -> None:
     assert HOUSE[name].contents - set(exported(HOUSE[name])) == set()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_no_default_is_shown_by_its_address(name: str) -> None:
+    """`help` says what is taken when nothing is given: `<object object at 0x…>` is no answer."""
+    shown = {word: signatures(getattr(import_module(name), word)) for word in exported(HOUSE[name])}
+
+    assert {word: text for word, text in shown.items() if " at 0x" in text} == {}
 
 
 def test_the_front_door_has_no_logic() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,8 @@ from otpy.testing import Gate, Recorder
 from support.doer import BOOM, Doer, flush
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otpy.testing import VirtualClock
 
 
@@ -237,3 +241,11 @@ def test_a_reason_that_is_none_is_refused_where_it_is_written(system: otpy.Syste
         with pytest.raises(TypeError, match="expected a reason"):
             ref.stop(wrong)
     assert ref.is_alive()
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])  # noqa: S301 - its own
+def test_a_stop_without_a_reply_has_none_in_a_copy_either(again: Callable[[otpy.Stop], otpy.Stop]) -> None:
+    assert not again(otpy.Stop()).has_reply
+    assert again(otpy.Stop()) == otpy.Stop()
+    assert again(otpy.Stop(reply=None)).has_reply
+    assert repr(otpy.Stop()) == "Stop(reason=Normal(), reply=<not given>)"
