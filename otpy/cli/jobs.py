@@ -122,7 +122,10 @@ def show(reach: Reach, name: str, engine: str | None, *, id: int, as_json: bool)
 def cancel(
     reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], reason: str | None, as_json: bool
 ) -> None:
-    """Cancel jobs of NAME by their numbers; one that runs is told, and ends so."""
+    """Cancel jobs of NAME by their numbers; one that runs is told, and ends so.
+
+    Nothing is done about one that has ended, and the command says so and fails.
+    """
     _change(reach, name, "jobs.cancel", engine, as_json=as_json, ids=list(ids), reason=reason)
 
 
@@ -131,7 +134,10 @@ def cancel(
 @ids_argument
 @_common
 def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], as_json: bool) -> None:
-    """Have jobs of NAME begin now that wait for their time."""
+    """Have jobs of NAME begin now that wait for their time.
+
+    Nothing is done about one that has ended, and the command says so and fails: dead ones are replayed.
+    """
     _change(reach, name, "jobs.retry", engine, as_json=as_json, ids=list(ids))
 
 
@@ -192,7 +198,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
     Of a schedule: enqueue none, and leave out the times that pass meanwhile.
     """
     seen = _ask(reach, name, "jobs.pause", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
-    _show(seen, as_json=as_json, view=lambda: _paused(name, queue, is_schedule=is_schedule))
+    _show(seen, as_json=as_json, view=lambda: _with_doubt(_paused(name, queue, is_schedule=is_schedule), seen))
 
 
 @jobs.command("resume")
@@ -203,7 +209,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
 def resume(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
     """Let the jobs of QUEUE begin again."""
     seen = _ask(reach, name, "jobs.resume", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
-    _show(seen, as_json=as_json, view=lambda: f"{visible(queue)} goes on")
+    _show(seen, as_json=as_json, view=lambda: _with_doubt(f"{visible(queue)} goes on", seen))
 
 
 @jobs.command("schedules")
@@ -252,9 +258,15 @@ def backup(reach: Reach, name: str, engine: str | None, *, file: Path, as_json: 
     _show(seen, as_json=as_json, view=lambda: Text(f"{visible(str(file))} has all of it, {size} bytes"))
 
 
-def _paused(name: str, queue: str, *, is_schedule: bool) -> Text:
+def _paused(name: str, queue: str, *, is_schedule: bool) -> str:
     back = f"otpy jobs resume {name} {queue}{' --schedule' if is_schedule else ''}"
-    return Text(f"{visible(queue)} is paused; {visible(back)} lets it go on")
+    return f"{visible(queue)} is paused; {visible(back)} lets it go on"
+
+
+def _with_doubt(said: str, seen: object) -> Text:
+    """What was done, and what may be wrong about it."""
+    problem = seen.get("problem") if isinstance(seen, dict) else None
+    return Text(said if problem is None else f"{said}\nbut {visible(str(problem), 500)}")
 
 
 def _queue_or_schedule(name: str, *, is_schedule: bool) -> dict[str, Any]:
@@ -285,6 +297,14 @@ def _change(reach: Reach, name: str, verb: str, engine: str | None, *, as_json: 
     seen = _ask(reach, name, verb, engine, **params)
     screen = console()
     _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width))
+    jobs = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
+    if idle := [f"{one.get('id')}: {one['problem']}" for one in jobs if one.get("problem")]:
+        raise CommandError(f"nothing was done about {', '.join(idle)}{_replay_hint(name, jobs, verb)}")
+
+
+def _replay_hint(name: str, jobs: list[dict[str, Any]], verb: str) -> str:
+    dead = [str(one.get("id")) for one in jobs if verb == "jobs.retry" and one.get("state") == "dead"]
+    return f"; otpy jobs replay {name} {' '.join(dead)} runs again what is dead" if dead else ""
 
 
 def _ask(

@@ -198,25 +198,38 @@ class Client(Looking):
 
         return self._run(replay)
 
-    def pause(self, *queues: str) -> None:
-        """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued."""
+    def pause(self, *queues: str) -> list[str]:
+        """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued.
 
-        def pause(tx: Transaction) -> None:
+        Returns those of them that nobody has heard of: no job of such a queue was ever enqueued, and nothing of this
+        engine names it. They are paused as well, for jobs of theirs may come; or the name is misspelt.
+        """
+
+        def pause(tx: Transaction) -> list[str]:
+            strange = self._strange(tx, queues)
             for queue in queues:
                 tx.pause(queue)
+            return strange
 
-        self._run(pause)
+        strange = self._run(pause)
         if (scheduler := self._scheduler.whereis()) is not None:
             scheduler.cast(Scheduler.pause, queues)
+        return strange
 
-    def resume(self, *queues: str) -> None:
-        """Begin them again."""
+    def resume(self, *queues: str) -> list[str]:
+        """Begin them again; returns those that nobody has heard of, as `pause`, and that were not paused."""
 
-        def resume(tx: Transaction) -> None:
+        def resume(tx: Transaction) -> list[str]:
+            strange = self._strange(tx, queues)
             for queue in queues:
                 tx.resume(queue)
+            return strange
 
-        self._run(resume)
+        return self._run(resume)
+
+    def _strange(self, tx: Transaction, queues: Iterable[str]) -> list[str]:
+        known = self._begun().setup.queue_names() | {look.name for look in tx.queues()} | tx.paused().keys()
+        return [queue for queue in queues if queue not in known]
 
     def pause_schedule(self, *ids: str) -> None:
         """Enqueue no more jobs of these schedules, whichever program leads; times that pass meanwhile are left out.

@@ -213,6 +213,11 @@ class Setup:
         """Kinds of which only so many may run at once."""
         return {name: kind.limit for name, kind in self.kinds.items() if kind.limit is not None}
 
+    def queue_names(self) -> set[str]:
+        """The queues of which anything here speaks; jobs of others may be enqueued."""
+        of_crews = {queue for crew in self.crews for queue in crew.queues or ()}
+        return of_crews | self.queues.keys() | {kind.queue for kind in self.kinds.values()}
+
     def crew(self, name: str) -> Crew:
         """One of the crews."""
         return next(one for one in self.crews if one.name == name)

@@ -18,7 +18,7 @@ from otpy.jobs.client import Client
 from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_at
-from otpy.jobs.model.job import State
+from otpy.jobs.model.job import LIVING, State
 from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line, store_line
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
+    from otpy.jobs.model.job import Job
     from otpy.jobs.model.new import Replayed
     from otpy.jobs.setup import Setup
     from otpy.runtime.system import System
@@ -92,6 +93,11 @@ class Addressee:
         setup = self._setup()
         return None if setup is None else setup.redact
 
+    def queue_names(self) -> set[str]:
+        """The queues of which anything here speaks."""
+        setup = self._setup()
+        return set() if setup is None else setup.queue_names()
+
     def _setup(self) -> Setup | None:
         engine = engine_at(self.system, self.name)
         return None if engine is None else engine.setup
@@ -149,18 +155,23 @@ def shown(system: Inspected, params: Params) -> object:
 @register("jobs.cancel", right="operate")
 def cancel(system: Inspected, params: Params) -> object:
     """Cancel the jobs `ids`."""
-    engine = Addressee.of(system, params)
-    found = engine.client.cancel(*_ids(params), reason=_text(params, "reason") or "cancelled by hand")
-    now = engine.now()
-    return [job_line(job, now) for job in found]
+    engine, ids = Addressee.of(system, params), _ids(params)
+    before = {job.id: job.state for one in ids if (job := engine.client.get(one)) is not None}
+    found = engine.client.cancel(*ids, reason=_text(params, "reason") or "cancelled by hand")
+    over = {
+        job.id
+        for job in found
+        if before.get(job.id, job.state) not in LIVING or job.state not in (*LIVING, "cancelled")
+    }
+    return _changed(engine, found, over)
 
 
 @register("jobs.retry", right="operate")
 def retry(system: Inspected, params: Params) -> object:
     """Have the jobs `ids` begin now that wait for their time."""
     engine = Addressee.of(system, params)
-    found, now = engine.client.retry(*_ids(params)), engine.now()
-    return [job_line(job, now) for job in found]
+    found = engine.client.retry(*_ids(params))
+    return _changed(engine, found, {job.id for job in found if job.state not in LIVING})
 
 
 @register("jobs.replay", right="operate")
@@ -188,23 +199,23 @@ def replay(system: Inspected, params: Params) -> object:
 
 
 @register("jobs.pause", right="operate")
-def pause(system: Inspected, params: Params) -> None:
+def pause(system: Inspected, params: Params) -> object:
     """Begin no more jobs of `queue`, or enqueue no more of `schedule`."""
-    client, schedule = Addressee.of(system, params).client, _text(params, "schedule")
+    engine, schedule = Addressee.of(system, params), _text(params, "schedule")
     if schedule is None:
-        client.pause(_queue(params))
-    else:
-        client.pause_schedule(schedule)
+        return _doubt(engine, engine.client.pause(_queue(params)))
+    engine.client.pause_schedule(schedule)
+    return _doubt(engine, [])
 
 
 @register("jobs.resume", right="operate")
-def resume(system: Inspected, params: Params) -> None:
+def resume(system: Inspected, params: Params) -> object:
     """Begin them again."""
-    client, schedule = Addressee.of(system, params).client, _text(params, "schedule")
+    engine, schedule = Addressee.of(system, params), _text(params, "schedule")
     if schedule is None:
-        client.resume(_queue(params))
-    else:
-        client.resume_schedule(schedule)
+        return _doubt(engine, engine.client.resume(_queue(params)))
+    engine.client.resume_schedule(schedule)
+    return _doubt(engine, [])
 
 
 @register("jobs.schedules", right="read")
@@ -260,6 +271,21 @@ def _unroutable(engine: Addressee) -> Counter[str]:
         for want in engine.client.unroutable(MOST):
             found[want.queue] += want.number
     return found
+
+
+def _changed(engine: Addressee, jobs: list[Job], over: set[int]) -> list[dict[str, object]]:
+    """Those jobs, and of those that had ended that nothing was done about them."""
+    now = engine.now()
+    return [job_line(job, now) | {"problem": f"it is {job.state}" if job.id in over else None} for job in jobs]
+
+
+def _doubt(engine: Addressee, strange: list[str]) -> dict[str, object]:
+    """What may be wrong with a queue that nobody has heard of: it was done, for its jobs may be still to come."""
+    if not strange:
+        return {"problem": None}
+    known = {*engine.queue_names(), *(look.name for look in engine.client.queues())} - {*strange}
+    hint = did_you_mean(strange[0][:80], map(visible, known))
+    return {"problem": f"no job of a queue {visible(strange[0], 80)!r} is known: {hint}"}
 
 
 def _queue(params: Params) -> str:

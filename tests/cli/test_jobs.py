@@ -182,6 +182,31 @@ def test_a_queue_is_paused_until_it_is_resumed(client: jobs.Client, otpy: Callab
     assert "paused" not in otpy("jobs", "shop").output
 
 
+def test_a_queue_that_nobody_knows_is_paused_and_said_to_be_unknown(
+    client: jobs.Client, otpy: Callable[..., Result]
+) -> None:
+    paused = otpy("jobs", "pause", "shop", "mial")
+    assert paused.exit_code == 0
+    assert paused.output.splitlines()[1] == "but no job of a queue 'mial' is known: did you mean 'mail'?"
+    assert "known" not in otpy("jobs", "resume", "shop", "mial").output, "it was paused"
+    assert "did you mean 'mail'?" in otpy("jobs", "resume", "shop", "mial").output
+    assert client.pause("mial", "mail", "default") == ["mial"]
+    assert client.resume("mial", "other") == ["other"]
+
+
+def test_of_what_has_ended_it_is_said_that_nothing_was_done(client: jobs.Client, otpy: Callable[..., Result]) -> None:
+    late = otpy("jobs", "cancel", "shop", "1", "3")
+    assert (late.exit_code, late.output.splitlines()[-1]) == (70, "Error: nothing was done about 1: it is done")
+    assert "cancelled by hand" in late.output
+    assert "3: it is cancelled" in otpy("jobs", "cancel", "shop", "3").output
+    dead = otpy("jobs", "retry", "shop", "2")
+    hint = "otpy jobs replay shop 2 runs again what is dead"
+    assert (dead.exit_code, dead.output.splitlines()[-1]) == (
+        70,
+        f"Error: nothing was done about 2: it is dead; {hint}",
+    )
+
+
 def test_schedules_are_listed_paused_and_forgotten(
     tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
 ) -> None:

@@ -423,7 +423,7 @@ async def use_jobs(system: otpy.System) -> None:
     engine.pause_schedule("weekly", "daily")
     engine.resume_schedule("weekly")
     engine.drop_schedule("weekly")
-    engine.pause("mail")
+    assert_type(engine.pause("mail"), list[str])
     assert_type(engine.paused(), dict[str, int])
     engine.resume("mail")
     assert_type(engine.replay_all(kind="k", dry_run=True), list[jobs.Replayed])
