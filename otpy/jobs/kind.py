@@ -34,6 +34,11 @@ R = TypeVar("R")
 TIMEOUT = 30.0
 """Seconds for one attempt unless a kind says otherwise: one that hangs must not keep its agent for ever."""
 
+OF_UNIQUE = ("until", "on_conflict", "max_wait", "replaces")
+"""Options that say more of `unique`."""
+REPLACING: tuple[Conflict, ...] = ("replace", "debounce")
+"""What changes a job that waits."""
+
 
 class KindOptions(TypedDict, total=False):
     """What `@job` takes."""
@@ -157,6 +162,15 @@ class Kind(Generic[P, R]):
         if self.early_ack and "retry" in self._options:
             yield "early_ack=True: its end is written before it runs, so it is never tried again: leave retry= out"
         yield from self._number_problems()
+        yield from self._idle_problems()
+
+    def _idle_problems(self) -> Iterator[str]:
+        """Options that mean nothing without another one: who writes them believes that they do something."""
+        for name in OF_UNIQUE:
+            if self.unique is None and name in self._options:
+                yield f"{name}= says what becomes of a unique key, and there is none: give unique=, or leave it out"
+        if "replaces" in self._options and self.on_conflict not in REPLACING:
+            yield f"replaces= goes with on_conflict={' or '.join(map(repr, REPLACING))}: nothing else changes a job"
 
     def _key_problems(self) -> Iterator[str]:
         for name in ("unique", "tenant"):

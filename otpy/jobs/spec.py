@@ -81,10 +81,10 @@ class JobSpec(Generic[R]):
     def _problems(self) -> Iterator[str]:
         if not _is_time(self.delay):
             yield f"delay={safe_repr(self.delay)}: seconds >= 0"
-        if self.deadline is not None and not _is_time(self.deadline):
-            yield f"deadline={safe_repr(self.deadline)}: seconds >= 0, or None"
-        if self.start_within is not None and not is_seconds(self.start_within):
-            yield f"start_within={safe_repr(self.start_within)}: seconds > 0, or None"
+        for name in ("deadline", "start_within"):
+            value = getattr(self, name)
+            if value is not None and not is_seconds(value):
+                yield f"{name}={safe_repr(value)}: seconds > 0, or None"
         if self.key is not None and not is_text(self.key):
             yield f"key={safe_repr(self.key)}: a text, or None"
         if type(self.priority) is not int or abs(self.priority) > MOST_PRIORITY:

@@ -67,6 +67,13 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("queue='': a text", lambda: WELL.new().opts(queue="")),
     ("tenant='.udcff': a text", lambda: WELL.new().opts(tenant="\udcff")),
     ("priority=True", lambda: WELL.new().opts(priority=True)),
+    ("deadline=0: seconds > 0", lambda: WELL.new().opts(deadline=0)),
+    ("start_within=0: seconds > 0", lambda: WELL.new().opts(start_within=0)),
+    ("on_conflict= says what becomes of a unique key", lambda: kind(on_conflict="debounce", max_wait=3.0)),
+    ("until= says what becomes of a unique key", lambda: kind(until=3.0)),
+    ("replaces= says what becomes of a unique key", lambda: kind(replaces={"args"})),
+    ("on_conflict= says what becomes of a unique key", lambda: kind(unique=None, on_conflict="raise")),
+    ("replaces= goes with on_conflict='replace' or 'debounce'", lambda: kind(unique=str, replaces={"args"})),
     ("id=5: a text", lambda: daily(id=5)),
     ("tz=5: a text", lambda: daily(tz=5)),
     ("expr=5: a text", lambda: jobs.cron(5, WELL.new())),  # type: ignore[arg-type]

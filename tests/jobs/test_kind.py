@@ -53,7 +53,7 @@ def test_an_option_that_cannot_be_is_refused_where_it_is_declared(options: dict[
     ("options", "problem"),
     [
         ({"delay": -1.0}, "delay=-1.0: seconds >= 0"),
-        ({"deadline": float("inf")}, "deadline=inf: seconds >= 0, or None"),
+        ({"deadline": float("inf")}, "deadline=inf: seconds > 0, or None"),
         ({"start_within": 0}, "start_within=0: seconds > 0, or None"),
         ({"priority": 10**7}, "priority=10000000: a whole number, less is sooner"),
         ({"tenant": 7}, "tenant=7: a text"),
