@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from otpy.errors import NoProcError
 from otpy.jobs.agents.crew import Foreman
 from otpy.jobs.errors import NoSuchCrewError, NotLeadingError
 from otpy.jobs.model.look import CrewLook
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from otpy.runtime.system import System
 
 __all__ = ["Staff"]
+
+PATIENCE = 1.0
+"""Seconds that a foreman may take to be started, or started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Staff:
 
         Raises:
             NoSuchCrewError: there is none of this name.
-            NotLeadingError: the agents are in another program.
+            NotLeadingError: the agents are in another program, or not there yet.
             SpecError: a number that cannot be.
         """
         crew = next((one for one in self.setup.crews if one.name == name), None)
@@ -49,7 +53,10 @@ class Staff:
             raise NoSuchCrewError(name, [one.name for one in self.setup.crews])
         if not self.is_here:
             raise NotLeadingError(self.setup.name)
-        self._foreman(name).within(seconds).call(Foreman.resize, size, spare)
+        try:
+            self._foreman(name).within(seconds, wait_for_name=PATIENCE).call(Foreman.resize, size, spare)
+        except NoProcError:  # it has just begun to lead, or just ends that: nobody was reached
+            raise NotLeadingError(self.setup.name) from None
         return self._look(crew)
 
     def strangers(self, wants: Iterable[Want]) -> list[Want]:

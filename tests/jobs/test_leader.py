@@ -12,6 +12,7 @@ from otpy.jobs.cron import cron
 from otpy.jobs.engine import engine
 from otpy.jobs.errors import NotLeadingError
 from otpy.jobs.kind import job
+from otpy.jobs.staff import Staff
 from otpy.jobs.timekeeper import Timekeeper
 from otpy.testing import Gate, VirtualClock
 
@@ -198,6 +199,14 @@ def test_who_leads_is_seen_from_outside(pair: Pair) -> None:
 
 def test_who_stands_by_has_no_agents_to_scale(pair: Pair) -> None:
     assert [len(pair.client(number).crews()) for number in (0, 1)] == [1, 0]
+    with pytest.raises(NotLeadingError, match="jobs does not lead in this program"):
+        pair.client(1).scale("pool", 2)
+
+
+def test_who_has_no_foreman_does_not_lead(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the moment between the start of the scheduler and that of the crews."""
+    monkeypatch.setattr(Staff, "is_here", property(lambda _: True))
+    monkeypatch.setattr("otpy.jobs.staff.PATIENCE", 0.0)
     with pytest.raises(NotLeadingError, match="jobs does not lead in this program"):
         pair.client(1).scale("pool", 2)
 
