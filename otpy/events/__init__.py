@@ -6,7 +6,7 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.event import Event
 from otpy.events.hook import Events
-from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreFailed, StoreRecovered
+from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.processes import ProcessAnswers, ProcessSilent
@@ -49,6 +49,7 @@ __all__ = [
     "RestartDelayed",
     "RestartLimitReached",
     "StaleWrite",
+    "StoreExposed",
     "StoreFailed",
     "StoreRecovered",
     "ThreadLimitNear",

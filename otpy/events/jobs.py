@@ -7,7 +7,7 @@ import logging
 from otpy.core.value import value
 from otpy.events.event import Event
 
-__all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreFailed", "StoreRecovered"]
+__all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreExposed", "StoreFailed", "StoreRecovered"]
 
 
 @value(kw_only=True)
@@ -81,6 +81,30 @@ class JobFailed(Event):
         else:
             became = f"is {self.state} after attempt {self.attempt} failed"
         return f"{self.path}: job {self.job}, {self.kind}, {became}: {why}"
+
+
+@value(kw_only=True)
+class StoreExposed(Event):
+    """Others can read the file of an engine's store, and what its jobs were given; told when it is opened.
+
+    otpy makes it for its owner alone, and leaves the rights of one that it finds.
+    """
+
+    store: str
+    """The file."""
+    mode: int
+    """Its rights, as `chmod` takes them."""
+
+    @property
+    def level(self) -> int:
+        """A warning: somebody may mean it so."""
+        return logging.WARNING
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: others can read or write {self.store} (mode {self.mode:04o}), and so the arguments of jobs: "
+            f"chmod 600 it, and the files beside it whose names begin with its own"
+        )
 
 
 @value(kw_only=True)

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
@@ -15,6 +16,7 @@ from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.events.jobs import StoreExposed
 from otpy.jobs.cron import Cron
 from otpy.jobs.declared import is_text, whole_path
 from otpy.jobs.duties import Steward
@@ -26,12 +28,13 @@ from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.store.opening import open_store, readers_of
+from otpy.jobs.store.sqlite.files import rights_of_others
 from otpy.jobs.store.sqlite.store import MEMORY
+from otpy.jobs.store.where import is_server
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from otpy.core.spec import ChildSpec
     from otpy.core.strategy import Strategy
@@ -88,7 +91,14 @@ class Engine(Supervisor):
     def _open(self) -> Store:
         store = open_store(self.setup, self.herald.others)
         self.readers.is_open = self.setup.path != MEMORY
+        if self.readers.is_open and not is_server(self.setup.path):
+            self._tell_of_rights(Path(self.setup.path))
         return store
+
+    def _tell_of_rights(self, file: Path) -> None:
+        mode = rights_of_others(file)
+        if mode is not None:
+            self.system.events.emit(StoreExposed(path=self.ref.path, store=str(file), mode=mode))
 
 
 def engine(

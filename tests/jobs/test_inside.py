@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.events import StoreExposed
 from otpy.jobs.client import of
 from otpy.jobs.engine import engine
 from otpy.jobs.errors import KeyTakenError, StoreBusyError, StoreError, StoreVersionError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
 from otpy.jobs.store.sqlite import SqliteStore
+from otpy.testing import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,3 +198,28 @@ def test_the_leader_finds_them_when_it_looks_next(timed: otpy.System, clock: Any
     job = of(timed).get(made.id)
     assert job is not None
     assert job.state == "done"
+
+
+def test_a_file_that_begins_with_jobs_is_for_its_owner_alone(tmp_path: Path) -> None:
+    for name, begun in (("new.db", ""), ("old.db", "create table sale (number integer)")):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o644)
+        with closing(sqlite3.connect(tmp_path / name)) as db, db:
+            db.execute(begun)
+            db.commit()
+            enqueue_in(db, note.new(1))
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new.db", "old.db")] == [0o600, 0o644]
+
+
+@pytest.mark.parametrize(("mode", "told"), [(0o600, []), (0o711, []), (0o640, [0o640]), (0o602, [0o602])])
+def test_an_engine_warns_of_a_file_that_others_can_read(
+    path: Path, timed: otpy.System, quiet: None, mode: int, told: list[int]
+) -> None:
+    path.chmod(mode)
+    with Recorder(timed) as recorder:
+        timed.start(engine(path, [note]))
+        timed.wait_idle()
+    exposed = recorder.of(StoreExposed)
+    assert [one.mode for one in exposed] == told
+    assert all(f"{path} (mode {mode:04o})" in str(one) and "chmod 600" in str(one) for one in exposed)
+    assert path.stat().st_mode & 0o777 == mode

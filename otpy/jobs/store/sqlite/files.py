@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
 from otpy.jobs.errors import StoreBusyError, StoreError
 
-__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network", "sync"]
+__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network", "rights_of_others", "seal_if_new", "sync"]
 
 PAUSE = 0.01
 """Seconds between two looks whether another program has opened the file."""
 
 OWNER_ONLY = 0o600
+OTHERS = 0o066
+"""Rights to read or write of those who do not own it."""
 
 NETWORK = {
     *("afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "orangefs", "smb3"),
@@ -37,6 +41,19 @@ def make_file(path: Path) -> None:
     os.fchmod(fd, OWNER_ONLY)  # whatever the umask
     os.close(fd)
     sync(path.parent)
+
+
+def seal_if_new(path: Path) -> None:
+    """Let only its owner read a file in which nothing is yet, before the first jobs are: SQLite makes one for all."""
+    with suppress(OSError):  # somebody else's: an engine says who may read it
+        if path.stat().st_size == 0:
+            path.chmod(OWNER_ONLY)
+
+
+def rights_of_others(path: Path) -> int | None:
+    """Its mode when others can read or write it; None for one of its owner alone."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return mode if mode & OTHERS else None
 
 
 def sync(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.core.clock import wall_clock
@@ -13,6 +14,7 @@ from otpy.jobs.store.guest import Guest
 from otpy.jobs.store.sql.enqueue import insert_all
 from otpy.jobs.store.sql.tally import Tally
 from otpy.jobs.store.sqlite.errors import store_error
+from otpy.jobs.store.sqlite.files import seal_if_new
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 
@@ -32,7 +34,7 @@ def guest(connection: sqlite3.Connection) -> Iterator[Guest]:
         _begun(connection, path)
         with _as_we_read_it(connection) as cursor:
             tally = Tally()
-            making, inserting = partial(make, cursor), partial(insert_all, cursor, tally)
+            making, inserting = partial(_make, cursor, path), partial(insert_all, cursor, tally)
             yield Guest(path, cursor, wall_clock(), tally, version_of(cursor), KNOWN, making, inserting, call=bool)
     except sqlite3.Error as error:
         raise store_error(path, error) from None
@@ -45,6 +47,12 @@ def _begun(connection: sqlite3.Connection, path: str) -> None:
     if connection.isolation_level is None or getattr(connection, "autocommit", -1) is True:
         raise StoreError(path, "no transaction is open on this connection: begin one, and commit it")
     connection.execute("begin immediate")
+
+
+def _make(cursor: sqlite3.Cursor, path: str) -> None:
+    """The tables; and of a file that is just begun, its rights."""
+    seal_if_new(Path(path))
+    make(cursor)
 
 
 def _path_of(connection: sqlite3.Connection) -> str:
