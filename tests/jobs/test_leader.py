@@ -8,11 +8,13 @@ import pytest
 
 import otpy
 from otpy.events import LeaderElected, LeaderLost, LeaderResigned
+from otpy.jobs.client import of
 from otpy.jobs.cron import cron
 from otpy.jobs.engine import engine
 from otpy.jobs.errors import NotLeadingError
 from otpy.jobs.kind import job
 from otpy.jobs.staff import Staff
+from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.jobs.timekeeper import Timekeeper
 from otpy.testing import Gate, VirtualClock
 
@@ -263,3 +265,31 @@ def _sick(patch: pytest.MonkeyPatch, name: str, *, times: int) -> None:
         init(self, *args)
 
     patch.setattr(Timekeeper, "init", wrapped)
+
+
+def test_a_scheduler_that_dies_in_an_outage_costs_no_lead(pair: Pair) -> None:
+    """Its start asked the store, and so used up the restart limit of the duties."""
+    pair.fail("a")
+    pair.systems[0].names["jobs/scheduler"].kill()
+    pair.clock.advance(LEASE * 0.45)
+    pair.fail("a", still=False)
+    pair.clock.advance(LEASE)
+    assert pair.leads() == ["a"]
+    assert pair.told(0, LeaderResigned) == pair.told(0, LeaderLost) == []
+    made = pair.client(0).enqueue(WHERE.new())
+    pair.clock.advance(1.0)
+    assert pair.client(0).wait(made.id, 1.0).state == "done"
+
+
+def test_what_was_wished_for_as_the_lead_seemed_over_is_wished_for_again(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock may be set back before the leader looks; its queues waited for other news then."""
+    timed.start(engine(tmp_path / "jobs.db", [WHERE]))
+    client = of(timed)
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteTransaction, "claim", lambda *_: None)
+        made = client.enqueue(WHERE.new())
+        timed.wait_idle()
+    clock.advance(0.5)
+    assert client.wait(made.id, 1.0).state == "done"

@@ -13,10 +13,23 @@ if TYPE_CHECKING:
     from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["Exchange", "Outbox"]
+__all__ = ["Exchange", "Outbox", "Survey"]
 
 Note: TypeAlias = tuple[int, bytes | None, bytes | None]
 """The token of an attempt, its progress, its checkpoint."""
+
+
+class Survey:
+    """What runs already, and where there may be work; a new leader begins with it, in the writer's thread."""
+
+    def __init__(self) -> None:
+        """Not done yet."""
+        self.running: list[Job] = []
+        self.queues: set[str] = set()
+
+    def __call__(self, tx: Transaction) -> None:
+        """Do it."""
+        self.running, self.queues = tx.running(), tx.ready()
 
 
 class Exchange:

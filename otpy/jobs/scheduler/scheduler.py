@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import is_clean
-from otpy.errors import CallTimeoutError
+from otpy.errors import CallError
 from otpy.events.threads import ZombieEnded
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
@@ -20,7 +20,7 @@ from otpy.jobs.errors import StoreError
 from otpy.jobs.model.job import LIVING
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
-from otpy.jobs.scheduler.exchange import Exchange, Outbox
+from otpy.jobs.scheduler.exchange import Exchange, Outbox, Survey
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
-    from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 
@@ -77,9 +76,9 @@ class Scheduler(Desk):
         own = self.ref
         self.use(_attached(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded)))
         self.beat.cast(Beat.forget)
-        running, queues = self.writer.within(None).call(Writer.run, _survey)
-        self.books.elsewhere(running)
-        self.books.hope(queues | {kind.queue for kind in setup.kinds.values()})
+        self.is_surveyed = False
+        """Whether it knows what runs elsewhere: nothing is claimed before that."""
+        self._survey()
 
     # From agents and crews.
 
@@ -155,6 +154,17 @@ class Scheduler(Desk):
     # From the writer, and the system.
 
     @cast
+    def surveyed(self, survey: Survey, error: Exception | None) -> None:
+        """Begin with what runs elsewhere and where there may be work; a store that has failed is asked again."""
+        if store_failed(error):
+            self.send_after(AGAIN, "survey")
+            return
+        self.is_surveyed = True
+        self.books.elsewhere(survey.running)
+        self.books.hope(survey.queues | {kind.queue for kind in self.setup.kinds.values()})
+        self._go_on()
+
+    @cast
     def exchanged(self, exchange: Exchange, error: Exception | None) -> None:
         """An exchange is kept, or the store failed and nothing of it is."""
         if store_failed(error):
@@ -165,20 +175,18 @@ class Scheduler(Desk):
         self.outbox.kept()
         self.standing = None
         self._tell_others(exchange)
-        self._take(exchange.asks, exchange.jobs or [])
         for queue, rate in exchange.rated.items():
             if queue not in self.rated:
                 self.rated.add(queue)
                 self.send_after(rate.period_ms / 1_000, ("rate", queue))
-        self._go_on()
+        self._take(exchange.asks, exchange.jobs)
 
     @cast
     def granted(self, standing: Standing) -> None:
         """What stood with the writer was granted, and is kept."""
         self.standing = None
         self._tell_others(standing)
-        self._take(standing.granted, standing.jobs or [])
-        self._go_on()
+        self._take(standing.granted, standing.jobs)
 
     def handle_info(self, message: Any) -> None:
         """The end of an agent, or a time that is over."""
@@ -194,6 +202,8 @@ class Scheduler(Desk):
             case ("rate", queue):
                 self.rated.discard(queue)
                 self.books.hope([queue])
+            case "survey":
+                self._survey()
             case "held":
                 self.is_held = False
                 self.books.hope_anew()
@@ -209,12 +219,17 @@ class Scheduler(Desk):
         now = self.setup.now()
         last = self.outbox.last(lambda job: not_begun(job, now), self.standing)
         if last is not None and self.outbox.has_words:
-            with suppress(StoreError, CallTimeoutError):  # their leases end by themselves
+            with suppress(StoreError, CallError):  # their leases end by themselves
                 self.telling.written(self.writer.call(Writer.run, last))
         elif last is not None:  # of its wish alone nobody hears: a store that hangs must not keep the lead from its end
             self.writer.cast(Writer.submit, last, lambda _: None)
 
     # What follows.
+
+    def _survey(self) -> None:
+        """An outage of the store is waited out in here: who starts it again has a limit for that."""
+        survey, own = Survey(), self.ref
+        self.writer.cast(Writer.submit, survey, lambda error: own.cast(Scheduler.surveyed, survey, error))
 
     def _go_on(self) -> None:
         """Begin what can be, then say and ask what there is."""
@@ -226,7 +241,7 @@ class Scheduler(Desk):
 
     def _exchange(self) -> None:
         """Send what there is to say and to ask, unless an exchange is out: the end of that one calls this again."""
-        if self.outbox.is_out:
+        if self.outbox.is_out or not self.is_surveyed:
             return
         rooms = self.attempts.rooms()
         if rooms and not self.is_held:
@@ -248,10 +263,18 @@ class Scheduler(Desk):
             )
             self.writer.cast(Writer.stand, self.standing)
 
-    def _take(self, asks: Sequence[Ask], jobs: list[Job]) -> None:
-        """What came of wishes."""
-        self.books.asked(asks, jobs)
-        self.attempts.give_back(self.books.take(jobs))
+    def _take(self, asks: Sequence[Ask], jobs: list[Job] | None) -> None:
+        """What came of wishes, and what follows; None when the lead is over by the clock of the store.
+
+        That may be set back before the leader looks, and the lead go on: then they are wished for again.
+        """
+        if jobs is None:
+            self.books.hope(queue for ask in asks for queue in ask.queues)
+            self.send_after(AGAIN, "again")
+        else:
+            self.books.asked(asks, jobs)
+            self.attempts.give_back(self.books.take(jobs))
+            self._go_on()
 
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
@@ -295,8 +318,3 @@ def _attached(detach: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         detach()
-
-
-def _survey(tx: Transaction) -> tuple[list[Job], set[str]]:
-    """What runs already, and where there may be work; a new leader begins with it."""
-    return tx.running(), tx.ready()
