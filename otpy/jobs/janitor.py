@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.errors import CallError
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
@@ -182,7 +183,7 @@ class Janitor(GenServer):
         """What other programs have written."""
         try:
             seen = self.writer.within(None).call(Writer.changes)
-        except StoreError:
+        except (StoreError, CallError):  # who writes may have ended, and then all of this does
             seen = self._seen
         if seen != self._seen:
             self._poll, self._idle, self._seen = self.setup.poll, 0, seen

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
-from otpy.errors import CallTimeoutError, OtpyError
+from otpy.errors import CallError, OtpyError
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
@@ -98,7 +98,7 @@ class Leader(GenServer):
             self.calm_until = self._clock() + self.setup.lease
         try:
             wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)
-        except (StoreError, CallTimeoutError) as error:
+        except (StoreError, CallError) as error:
             wait = self._doubt(error)
         self._alarm.set(wait)
 
@@ -150,7 +150,7 @@ class Leader(GenServer):
         lost, self._ends = self._ends is not None, None
         if fence is None:
             return
-        with suppress(StoreError, CallTimeoutError):  # then it ends by itself
+        with suppress(StoreError, CallError):  # then it ends by itself
             limit = min(RESIGN, self.setup.lease * RENEW)
             self.writer.within(limit).call(Writer.run, lambda tx: tx.resign(fence, self.owner))
         if lost:

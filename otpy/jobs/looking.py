@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from otpy.core.spec import Name
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
-from otpy.errors import CallExitError, CallTimeoutError, NoProcError, SpecError
+from otpy.errors import CallExitError, CallTimeoutError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
@@ -68,28 +68,28 @@ class Looking:
             CallExitError: the engine ends, or has none to tell it.
         """
         over = self._over(timeout)
+        self._check()
         while True:
-            self._check()
             try:
                 job: Job = self._waiting_until(over).call(Endings.wait, id)
             except CallTimeoutError:
                 raise NotEndedError(id, timeout or 0.0) from None
             except CallExitError as error:
-                self._raise_unless_again(error)
+                self._raise_unless_again(error, over, NotEndedError(id, timeout or 0.0))
             else:
                 return job
 
     async def await_end(self, id: int, timeout: float | None = None) -> Job:
         """As `wait`, on any event loop."""
         over = self._over(timeout)
+        self._check()
         while True:
-            self._check()
             try:
                 job: Job = await self._waiting_until(over).acall(Endings.wait, id)
             except CallTimeoutError:
                 raise NotEndedError(id, timeout or 0.0) from None
             except CallExitError as error:
-                self._raise_unless_again(error)
+                self._raise_unless_again(error, over, NotEndedError(id, timeout or 0.0))
             else:
                 return job
 
@@ -180,15 +180,24 @@ class Looking:
         """When it is."""
         return None if timeout is None else self._system.clock.now() + timeout
 
+    def _left(self, over: float | None) -> float | None:
+        """Seconds until then."""
+        return None if over is None else max(0.0, over - self._system.clock.now())
+
     def _waiting_until(self, over: float | None) -> NamedRef[Endings]:
         """Who tells of ends, for as long as is left; one that is just started again is waited for."""
-        left = None if over is None else max(0.0, over - self._system.clock.now())
-        return self._endings.within(left, wait_for_name=PATIENCE)
+        left = self._left(over)
+        return self._endings.within(left, wait_for_name=PATIENCE if left is None else min(PATIENCE, left))
 
-    def _raise_unless_again(self, error: CallExitError) -> None:
-        """Who tells of ends goes with the writer, and is back with it: while the engine is there, ask the next one."""
-        if isinstance(error, NoProcError) or engine_name(self._name) not in self._system.names:
+    def _raise_unless_again(self, error: CallExitError, over: float | None, late: NotEndedError) -> None:
+        """Who tells of ends goes with the writer, and is back with it: while the engine is there, ask the next one.
+
+        However long that takes: it is started when the duties have stopped, and an agent has its time for that.
+        """
+        if engine_name(self._name) not in self._system.names:
             raise error
+        if self._left(over) == 0.0:
+            raise late from None
 
     def _readers(self) -> Readers | None:
         """None for a store in memory, and for one that is about to be opened."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,12 @@ import pytest
 
 import otpy
 from otpy import jobs
+from otpy.events import ActorCrashed
 from otpy.jobs.endings import Endings
-from otpy.testing import Gate
+from otpy.jobs.engine import Engine
+from otpy.jobs.looking import Looking
+from otpy.jobs.store.opening import open_store
+from otpy.testing import Gate, Recorder
 from otpy.testing.arrivals import Arrivals
 
 if TYPE_CHECKING:
@@ -123,6 +128,64 @@ def test_who_waits_goes_on_when_the_writer_is_started_again(
     client.cancel(made.id)
     thread.join(20.0)
     assert found == ["cancelled"]
+
+
+def test_who_waits_goes_on_however_long_the_engine_takes_to_be_back(
+    system: otpy.System, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a NoProcError after a second, when an agent held up the stop of what goes with the writer."""
+    client = started(system, tmp_path)
+    made = client.enqueue(DOUBLE.new(1).opts(delay=3_600.0))
+    found: list[str] = []
+    looks, again = Arrivals[int](), Looking._raise_unless_again
+
+    def noted(self: Looking, *args: Any) -> None:
+        again(self, *args)
+        looks.add(1)
+
+    with Gate() as gate:
+
+        def held(*args: Any) -> Any:
+            gate.wait()
+            return open_store(*args)
+
+        monkeypatch.setattr("otpy.jobs.looking.PATIENCE", 0.01)
+        monkeypatch.setattr(Looking, "_raise_unless_again", noted)
+        monkeypatch.setattr(sys.modules[Engine.__module__], "open_store", held)
+        thread = threading.Thread(target=lambda: found.append(client.wait(made.id, 20.0).state))
+        thread.start()
+        system.names["jobs/writer"].kill()
+        gate.reached()
+        looks.wait(3, 5.0)
+        with pytest.raises(jobs.NotEndedError):
+            client.wait(made.id, 0.0)
+        gate.open()
+        system.wait_idle()
+        client.cancel(made.id)
+        thread.join(20.0)
+    assert found == ["cancelled"]
+
+
+def test_a_leader_that_ends_with_its_writer_does_not_crash(
+    system: otpy.System, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could not resign, nor the scheduler say its last words, and each told a crash of its own."""
+    with Gate() as gate:
+
+        def hold() -> None:
+            gate.wait()
+
+        kind: Any = jobs.job(hold)
+        client = started(system, tmp_path, kind)
+        client.enqueue(kind.new())
+        gate.reached()
+        with Recorder(system) as record:
+            gone = system.names["jobs/leader"].monitor()
+            system.names["jobs/writer"].kill()
+            gate.open()
+            gone.wait(5.0)
+            system.wait_idle()
+        assert {event.kind for event in record.of(ActorCrashed)} <= {"Writer", "Agent"}
 
 
 def test_who_waits_when_the_engine_ends_is_told_so(system: otpy.System, tmp_path: Path) -> None:
