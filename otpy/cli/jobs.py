@@ -10,12 +10,13 @@ import click
 from rich.text import Text
 
 from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view, schedules_view
-from otpy.cli.lazy import CommandError, CommandUsageError
+from otpy.cli.lazy import CommandError, CommandUsageError, refuse_unknown
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.control.client import REPLY_TIME
-from otpy.control.errors import RemoteError
+from otpy.control.errors import NoSuchSystemError, RemoteError
+from otpy.core.suggest import nearest
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class _Jobs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if len(args) > 1 and not args[1].startswith("-"):  # a program's name is followed by options alone
+            refuse_unknown(self, ctx, args[0])
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = ["queues", *args]
         return super().resolve_command(ctx, args)
@@ -74,7 +77,13 @@ def _common(function: Callable[..., None]) -> Callable[..., None]:
 @_common
 def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool) -> None:
     """Show the queues of NAME: jobs by state, how long the oldest has waited, what is paused; and its crews."""
-    seen = _ask(reach, name or reach.only_one(), "jobs", engine)
+    try:
+        seen = _ask(reach, name or reach.only_one(), "jobs", engine)
+    except NoSuchSystemError as error:
+        near = nearest(name or "", jobs.commands)
+        if near is None:
+            raise
+        raise CommandUsageError(f"{error}; or did you mean otpy jobs {near}?") from error
     screen = console()
     _show(seen, as_json=as_json, view=lambda: overview_view(seen, screen.width))
 

@@ -10,13 +10,14 @@ import click
 from otpy.cli.pipe import ending_with_its_reader, write_wholly
 from otpy.control.errors import NoSuchSystemError
 from otpy.core.exit_codes import ExitCode
+from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_str, visible
 from otpy.errors import OtpyError, UnforeseeableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CommandError", "CommandUsageError", "LazyGroup"]
+__all__ = ["CommandError", "CommandUsageError", "LazyGroup", "refuse_unknown"]
 
 ERROR_LIMIT = 2_000
 
@@ -35,6 +36,12 @@ class CommandUsageError(CommandError):
     """The same, for a command line that cannot be used."""
 
     exit_code = int(ExitCode.USAGE)
+
+
+def refuse_unknown(group: click.Group, ctx: click.Context, word: str) -> None:
+    """End with the command that may be meant, when this is none of a group's. Raises click.UsageError."""
+    if not word.startswith("-") and group.get_command(ctx, word) is None:
+        ctx.fail(f"no command {visible(word, 80)!r}: {did_you_mean(word, group.list_commands(ctx))}")
 
 
 class LazyGroup(click.Group):
@@ -61,6 +68,13 @@ class LazyGroup(click.Group):
                 return None
             raise
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; raises click.UsageError with the one that may be meant."""
+        refuse_unknown(self, ctx, args[0])
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
         """Read the command line; `--help` prints here."""

@@ -318,6 +318,22 @@ def test_jobs_that_no_agent_can_take_are_told(
     assert "no agent can take 2 jobs" in seen.output
 
 
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (("job",), "Error: no command 'job': did you mean 'jobs'?\n"),
+        (("jobs", "pasue", "hooks", "x"), "Error: no command 'pasue': did you mean 'pause'?\n"),
+        (("jobs", "lst"), "or did you mean otpy jobs list?\n"),
+        (("jobs", "zzz"), "see otpy ps\n"),
+    ],
+)
+def test_a_misspelt_command_names_the_one_that_may_be_meant(
+    otpy: Callable[..., Result], words: tuple[str, ...], end: str
+) -> None:
+    result = otpy(*words)
+    assert (result.exit_code, result.output.endswith(end)) == (2, True), result.output
+
+
 def test_several_engines_are_told_apart(
     tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
 ) -> None:
