@@ -196,6 +196,8 @@ def _spent(job: Mapping[str, Any]) -> str:
     begun, errors, most, crashes, costly = (
         _text(job.get(word), 20) for word in ("attempt", "errors", "max_errors", "crashes", "max_crashes")
     )
+    if job.get("early_ack") is True:
+        return f"{begun} begun; done before it runs (early_ack), so once at most"
     return f"{begun} begun; {errors} of {most} failed, {crashes} of {costly} crashed"
 
 

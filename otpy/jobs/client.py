@@ -16,6 +16,7 @@ from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
+from otpy.runtime.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.ref import Ref
-    from otpy.runtime.system import System
 
 __all__ = ["Client", "of"]
 
@@ -274,7 +274,13 @@ def of(system: System, name: str = "jobs", *, seconds: float | None = CALL_TIMEO
         system: where it runs.
         name: as in `jobs.engine(…, name=…)`.
         seconds: how long the store's answer is waited for; None waits for ever.
+
+    Raises:
+        TypeError: that is no system.
     """
+    if not isinstance(system, System):
+        text = f"jobs.of takes a system, as otpy.run gives it, or self.system in an actor, and not {safe_repr(system)}"
+        raise TypeError(text)
     return Client(system, name, seconds)
 
 

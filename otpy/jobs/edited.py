@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_str, visible
+from otpy.errors import SpecError
 from otpy.jobs.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def edited(kind: Kind[..., Any], job: Job, changes: Mapping[str, object]) -> Job
     """The same work with these arguments; those that its function has learnt to take since may be among them.
 
     Raises:
-        ArgumentsError: it takes none of that name, wants others too, or one of them cannot be carried.
+        SpecError: it takes none of that name, or wants others too.
+        ArgumentsError: one of them cannot be carried.
     """
     args, kwargs = job.arguments
     parameters = kind.signature.parameters
@@ -33,7 +35,7 @@ def edited(kind: Kind[..., Any], job: Job, changes: Mapping[str, object]) -> Job
     takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
     for name in changes:
         if name not in known and not takes_any:
-            raise ArgumentsError(f"no argument {visible(name, 80)!r}: {did_you_mean(name[:80], known)}", kind.name)
+            raise SpecError(kind.name, f"no argument {visible(name, 80)!r}: {did_you_mean(name[:80], known)}")
     try:
         bound = kind.signature.bind_partial(*args, **{**kwargs, **_by_name(changes, known, present=False)})
         bound.arguments.update(_by_name(changes, known, present=True))
@@ -41,7 +43,7 @@ def edited(kind: Kind[..., Any], job: Job, changes: Mapping[str, object]) -> Job
     except ArgumentsError:
         raise
     except TypeError as error:
-        raise ArgumentsError(safe_str(error), kind.name) from None
+        raise SpecError(kind.name, safe_str(error).removeprefix(f"{kind.name}: ")) from None
 
 
 def _by_name(changes: Mapping[str, object], known: list[str], *, present: bool) -> dict[str, object]:

@@ -101,10 +101,12 @@ class KeyTakenError(JobsError):
         id: the job that has it.
     """
 
-    def __init__(self, kind: str, key: str, id: int) -> None:
-        """Keep them."""
+    def __init__(self, kind: str, key: str, id: int, *, is_unique: bool = False) -> None:
+        """Keep them; `is_unique`: it is that of `unique`, of which `on_conflict="raise"` allows one."""
         self.kind, self.key, self.id = kind, key, id
-        super().__init__(f"{kind}: the key {key!r} belongs to job {id}, which is another one")
+        unique = f"job {id} has the unique key {key!r}, and on_conflict='raise' refuses a second one"
+        other = f"the key {key!r} belongs to job {id}, which has another kind or other arguments"
+        super().__init__(f"{kind}: {unique if is_unique else other}")
 
 
 class NoEngineError(JobsError, LookupError):

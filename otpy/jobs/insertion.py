@@ -57,7 +57,7 @@ def _enqueued(spec: JobSpec[Any], one: Inserted) -> Enqueued:
     if one.how == "new":
         return Enqueued(one.id)
     if one.how in ("differs", "refused"):
-        raise KeyTakenError(spec.kind.name, _key(spec, one), one.id)
+        raise KeyTakenError(spec.kind.name, _key(spec, one), one.id, is_unique=one.how == "refused")
     return Enqueued(one.id, is_new=False)
 
 

@@ -119,7 +119,7 @@ class Kind(Generic[P, R]):
             TypeError: they are not what it takes.
             ArgumentsError: one of them cannot be carried.
         """
-        bound = self.signature.bind(*args, **kwargs)
+        bound = self._bound(args, kwargs)
         try:
             data = encode(args, kwargs)
         except ArgumentsError as error:
@@ -127,6 +127,13 @@ class Kind(Generic[P, R]):
         unique = None if self.unique is None else self._unique(str(self.unique(*bound.args, **bound.kwargs)))
         tenant = "" if self.tenant is None else str(self.tenant(*bound.args, **bound.kwargs))
         return JobSpec(self, data, self.queue, tenant=tenant, unique=unique, start_within=self.start_within)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        try:
+            return self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            text = f"{self.name}: {error}"
+            raise TypeError(text) from None
 
     def _unique(self, key: str) -> Unique:
         until = self.until

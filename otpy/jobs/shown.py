@@ -94,6 +94,7 @@ def job_whole(
         "releases": job.releases,
         "max_errors": job.max_errors,
         "max_crashes": job.max_crashes,
+        "early_ack": kind is not None and kind.early_ack,
         "timeout": None if job.timeout_ms is None else job.timeout_ms / 1_000,
         "arguments": [redacted(one, redact) for one in _arguments(job, kind, show)],
         "progress": redacted(_value("progress", lambda: job.progress_value, show), redact) or None,

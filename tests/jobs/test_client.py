@@ -209,7 +209,7 @@ def test_a_kind_says_what_a_second_one_with_its_key_does(client: jobs.Client, cl
     assert (done.state, done.result_value, done.priority, done.deadline_at is None) == ("done", 2, 2, False)
     assert client.enqueue(newest.new("page", 3)).is_new
     waiting = client.enqueue(refusing.new("a").opts(delay=60.0))
-    with pytest.raises(jobs.KeyTakenError, match=f"belongs to job {waiting.id}"):
+    with pytest.raises(jobs.KeyTakenError, match=f"job {waiting.id} has the unique key"):
         client.enqueue(refusing.new("a"))
     with pytest.raises(SpecError, match="on_conflict='drop': keep, replace, debounce, raise"):
         jobs.job(on_conflict="drop")(print)  # type: ignore[call-overload]

@@ -105,7 +105,7 @@ def test_what_it_does_is_undone_alone_when_a_key_is_taken(path: Path) -> None:
 def test_of_two_keys_the_one_that_is_taken_is_told(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         enqueue_in(db, note_alone.new(1).opts(key="a"))
-        with pytest.raises(KeyTakenError, match="note_alone:1' belongs to job 1"):
+        with pytest.raises(KeyTakenError, match=r"job 1 has the unique key .*note_alone:1'"):
             enqueue_in(db, note_alone.new(1).opts(key="b"))
 
 

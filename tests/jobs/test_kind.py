@@ -107,3 +107,13 @@ def test_whatever_an_agent_can_do_is_a_subset_of_its_labels() -> None:
 
 def test_a_crew_has_no_more_labels_than_a_claim_can_name() -> None:
     assert label_problem("labels", {str(number) for number in range(11)}) == "labels: 11 labels, more than 10"
+
+
+def test_wrong_arguments_are_refused_by_the_kind_that_does_not_take_them() -> None:
+    with pytest.raises(TypeError, match=r"^send: missing a required argument"):
+        jobs.job(name="send")(send).new()  # type: ignore[call-arg]
+
+
+def test_who_is_no_system_has_no_jobs() -> None:
+    with pytest.raises(TypeError, match=r"jobs.of takes a system, as otpy.run gives it, .* not None"):
+        jobs.of(None)  # type: ignore[arg-type]

@@ -35,7 +35,10 @@ FAULTS = (
 """How the SQLSTATE begins of what is wrong with a statement or its values; the others are failures of the server."""
 
 TOO_LONG = "it took too long, and all was rolled back: others waited for it"
-REFUSED = "it is one for the engine alone: it begins or ends a transaction, or writes to a table of jobs"
+REFUSED = (
+    "it is one for the engine alone: it begins or ends a transaction, changes the connection for those who come after, "
+    "as a set or a lock does, or writes to a table of jobs"
+)
 
 
 class Lent:

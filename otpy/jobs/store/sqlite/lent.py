@@ -34,7 +34,10 @@ FAULTS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_RANGE"
 
 TOO_LONG = "it took too long, and all was rolled back: others waited for it"
 UNDONE = "it had SQLite roll back the transaction, as `on conflict rollback` does: what follows would be kept by itself"
-REFUSED = "it is one for the engine alone: it begins or ends a transaction, or writes to a table of jobs"
+REFUSED = (
+    "it is one for the engine alone: it begins or ends a transaction, changes the connection for those who come after, "
+    "as a pragma or an attached file does, or writes to a table of jobs"
+)
 
 STEPS = 10_000
 """Instructions of SQLite between two looks at the time."""
