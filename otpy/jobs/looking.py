@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.spec import Name
-from otpy.core.suggest import did_you_mean
-from otpy.core.text import safe_repr
 from otpy.errors import CallExitError, CallTimeoutError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
-from otpy.jobs.model.job import State
-from otpy.jobs.model.look import Look
+from otpy.jobs.model.look import Look, limit_problem
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
 from otpy.jobs.store.where import shown
@@ -23,7 +20,7 @@ from otpy.runtime.caller import CALL_TIMEOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.jobs.model.job import Job
+    from otpy.jobs.model.job import Job, State
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
     from otpy.jobs.store.protocol import Readers, Transaction
     from otpy.runtime.named import NamedRef
@@ -116,11 +113,10 @@ class Looking:
             limit: at most so many.
 
         Raises:
-            SpecError: a state that there is not.
+            SpecError: a state that there is not, or what is no text or no number.
         """
-        if state is not None and state not in get_args(State):
-            raise SpecError("find", f"state={safe_repr(state)}: {did_you_mean(str(state), get_args(State))}")
         look = Look(queue=queue, state=state, kind=kind, before=before, limit=limit)
+        _refuse("find", look.problem())
         return self._look(lambda tx: tx.find(look))
 
     def queues(self) -> list[QueueLook]:
@@ -128,7 +124,11 @@ class Looking:
         return self._look(lambda tx: tx.queues())
 
     def wants(self, limit: int = 1_000) -> list[Want]:
-        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`."""
+        """What at most so many ready jobs want of an agent; where nobody has it they stay `ready`.
+
+        Raises SpecError when `limit` is no number.
+        """
+        _refuse("wants", limit_problem(limit))
         return self._look(lambda tx: tx.wants(limit))
 
     def unroutable(self, limit: int = 1_000) -> list[Want]:
@@ -222,6 +222,11 @@ class Looking:
 
     def _staff(self) -> Staff:
         return Staff(self._system, self._begun().setup)
+
+
+def _refuse(what: str, problem: str | None) -> None:
+    if problem is not None:
+        raise SpecError(what, problem)
 
 
 def engine_name(name: str) -> str:

@@ -114,6 +114,12 @@ def test_a_place_that_cannot_be_written_is_told(client: jobs.Client, tmp_path: P
         client.backup(tmp_path / "none" / "copy.db")
 
 
+@pytest.mark.parametrize("name", ["\0", "\udcff\0", "a" * 300])
+def test_what_can_be_no_name_of_a_file_is_told(client: jobs.Client, tmp_path: Path, name: str) -> None:
+    with pytest.raises(BackupError, match=r"null|too long"):
+        client.backup(tmp_path / name)
+
+
 def test_nothing_is_left_of_a_copy_that_fails(
     client: jobs.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

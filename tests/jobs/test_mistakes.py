@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy import jobs
+from otpy.errors import SpecError
 from otpy.jobs.agents.context import Flag, Running
 from otpy.jobs.args import pack
 from otpy.jobs.endings import Endings, Look
@@ -105,13 +106,9 @@ def test_what_is_no_number_of_a_job_is_that_of_none(client: jobs.Client, timed: 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda client: client.find(queue=object()),
-        lambda client: client.find(limit="many"),
         lambda client: client.cancel(1, reason=None),
         lambda client: client.cancel(1, reason="\udcff"),
         lambda client: client.pause("\udcff"),
-        lambda client: client.find(limit=2**70),
-        lambda client: client.find(before=2**70),
     ],
 )
 def test_a_value_that_no_store_takes_is_told_to_who_gave_it(
@@ -122,6 +119,25 @@ def test_a_value_that_no_store_takes_is_told_to_who_gave_it(
     with pytest.raises(jobs.ArgumentsError):
         ask(client)
     assert seen(client, made.id).state == "scheduled"
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        (lambda client: client.find(queue=object()), "find: queue=.*: a text, or None"),
+        (lambda client: client.find(kind="\udcff"), "find: kind='.udcff': a text, or None"),
+        (lambda client: client.find(limit="many"), "find: limit='many': a whole number >= 0"),
+        (lambda client: client.find(limit=-1), "find: limit=-1: a whole number >= 0"),
+        (lambda client: client.find(before=2**70), "find: before=1180591620717411303424: the number of a job, or None"),
+        (lambda client: client.wants(2**70), "wants: limit=1180591620717411303424: a whole number >= 0"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused_in_a_sentence(
+    client: jobs.Client, ask: Callable[[jobs.Client], object], problem: str
+) -> None:
+    """It was said of the arguments of a job that they could not be kept."""
+    with pytest.raises(SpecError, match=problem):
+        ask(client)
 
 
 def test_an_end_that_was_not_kept_is_told_to_nobody(client: jobs.Client, timed: otpy.System) -> None:

@@ -336,6 +336,9 @@ def test_without_a_mistake_of_the_statement_all_goes_on(shop: Shop) -> None:
         "delete from OTPY_JOB",
         "drop table otpy_rate",
         "create index mine on otpy_job (id)",
+        "alter table sale rename /* */ to [OTPY_sale]",
+        "delete from sqlite_sequence",
+        "update SQLITE_sequence set seq = 0",
     ],
 )
 def test_what_is_the_engines_is_refused(shop: Shop, statement: str) -> None:
@@ -365,6 +368,23 @@ def test_a_trigger_of_theirs_writes_nothing_of_ours(shop: Shop) -> None:
 
     assert shop.end(shop.run(body))[0] == "done"
     assert shop.sold() == []
+
+
+def test_a_table_of_theirs_may_number_its_rows_and_be_renamed(shop: Shop) -> None:
+    """SQLite writes to its table of the highest numbers then, which is theirs through that alone."""
+
+    def body(tx: jobs.Tx) -> None:
+        tx.execute("create table list (id integer primary key autoincrement)")
+        tx.execute("insert into list default values")
+        tx.execute("alter table list rename to names")
+        tx.execute("create trigger t after insert on names begin delete from sqlite_sequence; end")
+        with pytest.raises(jobs.TransactionError, match="for the engine alone"):
+            tx.execute("insert into names default values")
+        tx.execute("drop trigger t")
+        tx.result = tx.execute("select * from names")
+        tx.execute("drop table names")
+
+    assert shop.end(shop.run(body)) == ("done", [(1,)])
 
 
 def test_it_may_look_at_the_engines_tables(shop: Shop) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import get_args
 
-if TYPE_CHECKING:
-    from otpy.jobs.model.job import State
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr
+from otpy.jobs.declared import is_text
+from otpy.jobs.model.job import State
 
-__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "StoreLook", "Want"]
+__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "StoreLook", "Want", "limit_problem"]
+
+MOST = 2**63 - 1
+"""The highest number that a store has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +26,24 @@ class Look:
     before: int | None = None
     """Only those with a lower id: the next page."""
     limit: int = 100
+
+    def problem(self) -> str | None:
+        """Why nobody can see them, and the mend; None when one can."""
+        for name, text in (("queue", self.queue), ("kind", self.kind)):
+            if not (text is None or text == "" or is_text(text)):
+                return f"{name}={safe_repr(text)}: a text, or None"
+        if self.state is not None and self.state not in get_args(State):
+            return f"state={safe_repr(self.state)}: {did_you_mean(str(self.state), get_args(State))}"
+        if self.before is not None and not (type(self.before) is int and -MOST <= self.before <= MOST):
+            return f"before={safe_repr(self.before)}: the number of a job, or None"
+        return limit_problem(self.limit)
+
+
+def limit_problem(limit: object) -> str | None:
+    """As `Look.problem`, of how many there shall be at most."""
+    if type(limit) is int and 0 <= limit <= MOST:
+        return None
+    return f"limit={safe_repr(limit)}: a whole number >= 0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,8 @@ def back_up(db: sqlite3.Connection, to: Path) -> int:
     Raises:
         BackupError: a file of that name is there, or it cannot be written; nothing is left of it.
     """
-    if to.exists():
-        raise BackupError(str(to), "there is a file of that name, and none is overwritten")
-    if not to.parent.is_dir():
-        raise BackupError(str(to), f"there is no folder {to.parent}")
+    with _failures(to):
+        _check(to)
     with _failures(to), _part(to) as part:
         with closing(sqlite3.connect(part, isolation_level=None)) as target:
             db.backup(target, pages=PAGES)
@@ -47,6 +45,13 @@ def back_up(db: sqlite3.Connection, to: Path) -> int:
         os.link(part, to)  # unlike a rename it fails when somebody was faster
         sync(to.parent)
         return to.stat().st_size
+
+
+def _check(to: Path) -> None:
+    if to.exists():
+        raise BackupError(str(to), "there is a file of that name, and none is overwritten")
+    if not to.parent.is_dir():
+        raise BackupError(str(to), f"there is no folder {to.parent}")
 
 
 @contextmanager
@@ -67,5 +72,5 @@ def _failures(to: Path) -> Iterator[None]:
         yield
     except FileExistsError:
         raise BackupError(str(to), "there is a file of that name by now, and none is overwritten") from None
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, ValueError) as error:  # the last: what can be no name of a file
         raise BackupError(str(to), store_error(str(to), error).problem) from None

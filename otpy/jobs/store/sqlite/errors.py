@@ -23,7 +23,7 @@ ERRORS: dict[str, tuple[type[StoreError], str]] = {
 }
 
 
-def store_error(path: str, error: sqlite3.Error | OSError) -> StoreError:
+def store_error(path: str, error: sqlite3.Error | OSError | ValueError) -> StoreError:
     """What a failure means: a clear word, and what SQLite or the system says."""
     name = getattr(error, "sqlite_errorname", "")
     for start, (kind, meaning) in ERRORS.items():

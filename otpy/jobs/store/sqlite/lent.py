@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import contextmanager
 from time import monotonic
@@ -16,6 +17,12 @@ __all__ = ["Lent", "lent"]
 
 OURS = "otpy_"
 """How the names of our tables and indexes begin."""
+
+NAMED = re.compile(rf"\b{OURS}", re.IGNORECASE)
+"""One of them in a statement: to what a table is renamed SQLite does not say when it asks."""
+
+SEQUENCE = "sqlite_sequence"
+"""Keeps the highest number of each table, and of jobs, which is never used again. SQLite writes to it by itself."""
 
 LOOKS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 """What changes nothing, whatever it names."""
@@ -51,17 +58,18 @@ class Lent:
         self._db = db
         self._is_theirs = False
         self._denied = False
+        self._text = ""
 
     def run(self, text: str, values: Any) -> tuple[Any, Exception | None]:  # Any: whatever the user gives
         """One statement: its rows, or what is wrong with it."""
-        return self._run(lambda: self._db.execute(text, values).fetchall())
+        return self._run(text, lambda: self._db.execute(text, values).fetchall())
 
     def run_many(self, text: str, rows: Sequence[Any]) -> tuple[Any, Exception | None]:  # Any: as above
         """The same with each of these: how many rows it changed, or what is wrong."""
-        return self._run(lambda: self._db.executemany(text, rows).rowcount)
+        return self._run(text, lambda: self._db.executemany(text, rows).rowcount)
 
-    def _run(self, statement: Any) -> tuple[Any, Exception | None]:  # Any: a function of nothing
-        self._is_theirs, self._denied = True, False
+    def _run(self, text: str, statement: Any) -> tuple[Any, Exception | None]:  # Any: a function of nothing
+        self._is_theirs, self._denied, self._text = True, False, str(text)
         try:
             return statement(), None
         except sqlite3.Error as error:
@@ -78,15 +86,21 @@ class Lent:
         finally:
             self._is_theirs = False
 
-    def may(self, action: int, first: str | None, second: str | None, *_: object) -> int:
-        """Asked by SQLite when it prepares a statement."""
+    def may(self, action: int, first: str | None, second: str | None, _: str | None, by: str | None) -> int:
+        """Asked by SQLite when it prepares a statement; `by` is the trigger that would do it."""
         if not self._is_theirs or action in LOOKS or (action == sqlite3.SQLITE_PRAGMA and first == HARMLESS):
             return sqlite3.SQLITE_OK
-        is_ours = any(name is not None and name.lower().startswith(OURS) for name in (first, second))
-        if action in FORBIDDEN or is_ours:
+        if action in FORBIDDEN or self._is_of_ours(action, first, second, by):
             self._denied = True
             return sqlite3.SQLITE_DENY
         return sqlite3.SQLITE_OK
+
+    def _is_of_ours(self, action: int, first: str | None, second: str | None, by: str | None) -> bool:
+        if any(name is not None and name.lower().startswith(OURS) for name in (first, second)):
+            return True
+        if action == sqlite3.SQLITE_ALTER_TABLE:
+            return NAMED.search(self._text) is not None
+        return first == SEQUENCE and (by is not None or SEQUENCE in self._text.lower())
 
 
 @contextmanager
