@@ -7,6 +7,7 @@ import random
 from dataclasses import dataclass
 
 import otpy
+from otpy.events.supervision import ChildStartFailed
 
 __all__ = ["AFTER", "BEFORE", "MOMENTS", "WHILE", "CrashOnPurpose", "Trouble", "mute"]
 
@@ -45,10 +46,20 @@ class Trouble:
 
 
 def mute() -> None:
-    """Keep what crashes on purpose bring about out of the log, for the rest of this process; all else stays in it."""
-    logging.getLogger("otpy").addFilter(_has_another_cause)
+    """Keep what crashes on purpose bring about out of the log, for the rest of this process; all else stays in it.
+
+    But for starts that fail in order, as on a file that is no store: each level would say what the command ends with.
+    """
+    log = logging.getLogger("otpy")
+    log.addFilter(_has_another_cause)
+    log.addFilter(_is_no_orderly_refusal)
 
 
 def _has_another_cause(record: logging.LogRecord) -> bool:
     reason = getattr(getattr(record, "otpy", None), "reason", None)
     return CrashOnPurpose.__name__ not in str(reason)  # a supervisor that gives up names the reason of the last crash
+
+
+def _is_no_orderly_refusal(record: logging.LogRecord) -> bool:
+    event = getattr(record, "otpy", None)
+    return not (isinstance(event, ChildStartFailed) and isinstance(event.reason, otpy.Shutdown))

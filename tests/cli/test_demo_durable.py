@@ -161,6 +161,13 @@ def test_a_place_that_was_removed_while_it_was_waited_for_is_made_again(
         assert (place.is_shared, lock.exists()) == (False, True)
 
 
+def test_a_file_that_is_no_store_is_told_once(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "demo.db").write_text("no store at all")
+    command = [sys.executable, "-m", "otpy.cli", "demo", str(folder), "--store", str(tmp_path / "demo.db")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr.count("the file is something else")) == (70, 1), ended.stderr
+
+
 def test_fresh_begins_anew(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "demo.db"
     store.write_text("no store at all")
