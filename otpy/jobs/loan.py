@@ -48,6 +48,7 @@ class Loan:
         self._asked: SimpleQueue[tuple[Step, Slot, bool] | None] = SimpleQueue()
         self._answering: Slot | None = None
         self._lock = Lock()
+        self._is_served = False
         self._over: Exception | None = None
 
     # In the handler's thread.
@@ -78,8 +79,10 @@ class Loan:
 
     def serve(self, store: Store) -> News | None:
         """Do what is said, until that is the last word; what is raised here rolls back. None: nobody waits any more."""
-        if self._over is not None:
-            return None
+        with self._lock:
+            if self._over is not None:
+                return None
+            self._is_served = True
         until = monotonic() + self.seconds
         is_last = False
         with store.transaction() as tx, tx.lent(until) as foreign:
@@ -88,17 +91,21 @@ class Loan:
                 value = step(tx, foreign)
                 if not is_last:
                     self._answering.resolve(value)
-        self.kept()
-        self._answer(value)
+        try:
+            self.kept()
+        finally:  # also when the writer was killed meanwhile, and leaves its code here: it is kept
+            self._answer(value)
         return tx.news
 
     def _answer(self, value: object) -> None:
-        """The last word has one, too; there are no further ones."""
+        """The last word has one, too; there are no further ones, and what has come with it is refused."""
         over = LostJobError(self.job)
         with self._lock:
-            self._over, answering = over, self._answering
+            self._over, answering, left = over, self._answering, self._left()
         if answering is not None:
             answering.resolve(value)
+        for slot in left:
+            slot.break_off(over)
 
     def _next(self, until: float) -> tuple[Step, Slot, bool]:
         try:
@@ -124,13 +131,25 @@ class Loan:
         """It is over, without a commit; whoever waits is told why."""
         with self._lock:
             self._over = self._over or error
-            waiting = [] if self._answering is None else [self._answering]
-            while not self._asked.empty():
-                found = self._asked.get_nowait()
-                waiting += [] if found is None else [found[1]]
+            waiting = ([] if self._answering is None else [self._answering]) + self._left()
             self._asked.put(None)
         for slot in waiting:
             slot.break_off(self._over)
+
+    def refuse_unserved(self, error: Exception) -> None:
+        """The writer has ended: as `refuse`, unless it is at it, for then it says itself how that ends."""
+        with self._lock:
+            if self._is_served:
+                return
+        self.refuse(error)
+
+    def _left(self) -> list[Slot]:
+        """Who has asked and was not heard; under the lock."""
+        left = []
+        while not self._asked.empty():
+            found = self._asked.get_nowait()
+            left += [] if found is None else [found[1]]
+        return left
 
 
 class Tx:

@@ -11,7 +11,7 @@ from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
 from otpy.core.reason import Shutdown
 from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
-from otpy.jobs.errors import StoreConflictError, StoreError
+from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
 from otpy.runtime.request import call, cast
@@ -143,6 +143,9 @@ class Writer(GenServer):
             self._refuse(loan, error)
         except Exception as error:  # noqa: BLE001 - the handler's, who is told
             loan.refuse(error)
+        except BaseException:  # it was killed
+            loan.refuse(LostJobError(loan.job))
+            raise
         else:
             if news is not None:
                 self._well(news)

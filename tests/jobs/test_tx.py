@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing, suppress
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
 from otpy import jobs
+from otpy.jobs.loan import Loan
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.setup import Setup
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.jobs.writer import Writer
 from otpy.testing import Gate, Recorder
+from otpy.testing.arrivals import Arrivals
 from support import errands
 
 if TYPE_CHECKING:
@@ -143,6 +147,69 @@ def test_who_is_cancelled_writes_nothing(shop: Shop) -> None:
     shop.system.wait_idle()
     assert [type(one) for one in RAISED] == [jobs.JobCancelledError]
     assert (shop.client.wait(made.id).state, shop.sold()) == ("cancelled", [])
+
+
+def test_who_waits_for_a_writer_that_dies_is_told(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was in the mailbox of a dead writer was answered by nobody: its handler waited for half a minute."""
+    asked, raised, ask = Arrivals[str](), Arrivals[type[BaseException]](), Loan.ask
+
+    class Asked(SimpleQueue):  # type: ignore[type-arg]  # of what a loan has there
+        def put(self, *args: Any) -> None:
+            super().put(*args)
+            asked.add("it")
+
+    def noted(self: Loan, *args: Any, **words: Any) -> Any:
+        self._asked = Asked()
+        try:
+            return ask(self, *args, **words)
+        except BaseException as error:
+            raised.add(type(error))
+            raise
+
+    monkeypatch.setattr(Loan, "ask", noted)
+    with Gate() as busy:
+        shop.run(tea, "before")
+        GATE.reached(1)
+        writer = shop.system.names["jobs/writer"]
+        writer.cast(Writer.submit, lambda _: busy.wait(), lambda _: None)
+        busy.reached()
+        GATE.open()
+        asked.wait(1, 5.0)
+        writer.kill()
+        assert raised.wait(1, 5.0) == [jobs.TransactionError]
+    assert shop.sold() == []
+
+
+def test_what_comes_with_the_last_word_is_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread of the handler's waited for an answer for half a minute."""
+    late: list[BaseException] = []
+    kept = Loan._answer
+
+    def meanwhile(self: Loan, value: object) -> None:
+        asked = Arrivals[None]()
+
+        class Asked(SimpleQueue):  # type: ignore[type-arg]  # of what a loan has there
+            def put(self, *args: Any) -> None:
+                super().put(*args)
+                asked.add(None)
+
+        self._asked = Asked()
+
+        def ask() -> None:
+            try:
+                self.open()
+            except jobs.LostJobError as error:
+                late.append(error)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        asked.wait(1, 5.0)
+        kept(self, value)
+        thread.join(5.0)
+
+    monkeypatch.setattr(Loan, "_answer", meanwhile)
+    assert shop.end(shop.run(tea))[0] == "done"
+    assert len(late) == 1
 
 
 @pytest.mark.report("J11", "celery/celery#7098")

@@ -201,7 +201,6 @@ class Running:
         if _is_on_a_loop():
             raise TransactionError(f"job {self.id}", NOT_ON_A_LOOP)
         loan = self._office.lend(self._job)
-        loan.open()
         tx = Tx(loan)
         try:
             yield tx

@@ -8,11 +8,13 @@ from otpy.core.spec import Name
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ledger import Ledger
-from otpy.jobs.errors import TransactionError
+from otpy.jobs.errors import LostJobError, TransactionError
 from otpy.jobs.loan import Loan
 from otpy.jobs.writer import Writer
+from otpy.runtime.links import Monitor, watch
 
 if TYPE_CHECKING:
+    from otpy.core.reason import Reason
     from otpy.jobs.model.job import Job
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
@@ -37,11 +39,39 @@ class Bank:
         self._seconds = seconds
 
     def lend(self, job: Job) -> Loan:
-        """Ask for one. When it is kept the beat has that job's lease to renew no longer."""
-        ended = [(job.id, job.token)]
+        """Have one. When it is kept the beat has that job's lease to renew no longer.
+
+        Raises LostJobError or JobCancelledError when there is nothing to be written any more, and TransactionError when
+        the writer ends before it comes to it.
+        """
+        ended, writer = [(job.id, job.token)], self._writer.whereis()
         loan = Loan(job.id, job.token, self._seconds, lambda: self._beat.cast(Beat.change, [], ended, 0.0))
-        self._writer.cast(Writer.lend, loan)
+        watching = _Watching(loan, writer)
+        watch(watching)
+        try:
+            if writer is not None:
+                writer.cast(Writer.lend, loan)
+            loan.open()
+        except BaseException:
+            loan.refuse(LostJobError(job.id))
+            raise
+        finally:
+            watching.cancel()
         return loan
+
+
+class _Watching(Monitor):
+    """Tells who waits for the writer that it has ended, and its mailbox with it."""
+
+    __slots__ = ("_loan",)
+
+    def __init__(self, loan: Loan, writer: Ref[Writer] | None) -> None:
+        super().__init__(loan, writer, None)
+        self._loan = loan
+
+    def fire(self, reason: Reason) -> None:
+        why = f"the writer has ended before it came to it ({reason}), and is started again"
+        self._loan.refuse_unserved(TransactionError(f"job {self._loan.job}", why))
 
 
 class Office:  # Any, below: plain data, which may come from another process
