@@ -97,6 +97,9 @@ def cron(expr: str, spec: JobSpec[Any], **options: Unpack[CronOptions]) -> Cron:
     check_words(spec.kind.name, options, CronOptions)
     made = replace(Cron(expr=expr, spec=spec, id=spec.kind.name), **options)
     made.check()
+    for name, missed in (("most", "all"), ("late", "skip")):
+        if name in options and made.missed != missed:
+            raise SpecError(made.id, f"{name}= goes with missed={missed!r}, and means nothing otherwise: leave it out")
     return made
 
 

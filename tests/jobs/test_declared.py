@@ -74,6 +74,8 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("replaces= says what becomes of a unique key", lambda: kind(replaces={"args"})),
     ("on_conflict= says what becomes of a unique key", lambda: kind(unique=None, on_conflict="raise")),
     ("replaces= goes with on_conflict='replace' or 'debounce'", lambda: kind(unique=str, replaces={"args"})),
+    ("most= goes with missed='all'", lambda: daily(most=5)),
+    ("late= goes with missed='skip'", lambda: daily(missed="all", late=5.0)),
     ("id=5: a text", lambda: daily(id=5)),
     ("tz=5: a text", lambda: daily(tz=5)),
     ("expr=5: a text", lambda: jobs.cron(5, WELL.new())),  # type: ignore[arg-type]
