@@ -27,7 +27,7 @@ from otpy.jobs.kind import Kind
 from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
-from otpy.jobs.store.opening import open_store, readers_of
+from otpy.jobs.store.opening import clock_of, open_store, readers_of
 from otpy.jobs.store.sqlite.files import rights_of_others
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.where import is_server
@@ -60,7 +60,8 @@ class Engine(Supervisor):
         """With these options; on a virtual clock the time that is written down is virtual, too."""
         clock = self.system.clock
         is_virtual = self.system.is_virtual
-        self.setup = replace(setup, now=lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else setup
+        now = (lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else clock_of(setup)
+        self.setup = replace(setup, now=now)
         self.health = Health()
         self.herald = Herald(self.system, setup.name)
         self.readers = self.use(closing(readers_of(self.setup)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.core.clock import wall_clock
 from otpy.errors import StartError
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import of
@@ -15,6 +16,8 @@ from otpy.jobs.engine import engine
 from otpy.jobs.errors import KeyTakenError, StoreError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
+from otpy.jobs.looking import engine_at
+from otpy.jobs.store import server_clock
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
@@ -165,3 +168,14 @@ def test_jobs_go_on_when_the_server_has_died_and_is_back(program: Any) -> None:
     server().restart()
     assert [jobs.wait(one.id, 60.0).result_value for one in made] == list(range(1, 301))
     assert numbers(jobs._system) == {"done": 300}
+
+
+def test_the_engine_goes_by_the_clock_of_the_server(program: Any, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was due was done late, or looked for too early, by as much as this machine's clock is wrong."""
+    monkeypatch.setattr(server_clock, "wall_clock", lambda: wall_clock() - 3_600_000)
+    system = program("a")
+    jobs = of(system)
+    made = jobs.enqueue(note.new(1).opts(delay=0.05))
+    assert jobs.wait(made.id, 30.0).state == "done"
+    (there,) = db.execute("select (extract(epoch from clock_timestamp()) * 1000)::bigint").fetchone()
+    assert abs(engine_at(system, "jobs").setup.now() - there) < 60_000

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.core.clock import wall_clock
 from otpy.jobs.errors import StoreError
+from otpy.jobs.store.server_clock import ServerClock
 from otpy.jobs.store.sqlite.readers import SqliteReaders
 from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.jobs.store.where import is_server, shown
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Readers, Store
 
-__all__ = ["open_store", "readers_of"]
+__all__ = ["clock_of", "open_store", "readers_of"]
+
+
+def clock_of(setup: Setup) -> Callable[[], int]:
+    """The time that is written down, as this program knows it: that of the server, where there is one."""
+    return ServerClock() if is_server(setup.path) and setup.now is wall_clock else setup.now
 
 
 def readers_of(setup: Setup) -> Readers:
@@ -48,9 +54,10 @@ def open_store(setup: Setup, others: Callable[[], object]) -> Store:
         from otpy.jobs.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise StoreError(shown(setup.path), f"it needs otpy[postgres]: {error}") from None
-    return PostgresStore(setup.path, now=_now(setup), others=others, **options)
+    told = setup.now.set if isinstance(setup.now, ServerClock) else None
+    return PostgresStore(setup.path, now=_now(setup), told=told, others=others, **options)
 
 
 def _now(setup: Setup) -> Callable[[], int] | None:
     """None is the server's clock, for programs on several machines have one each; one that was set is that of tests."""
-    return None if setup.now is wall_clock else setup.now
+    return None if setup.now is wall_clock or isinstance(setup.now, ServerClock) else setup.now

@@ -51,6 +51,7 @@ class PostgresStore:
         profile: Literal["full", "fast"] = "full",
         patience: float = 5.0,
         now: Callable[[], int] | None = None,
+        told: Callable[[int], object] | None = None,
         redact: Callable[[str], str] | None = None,
         others: Callable[[], object] | None = None,
     ) -> None:
@@ -62,6 +63,7 @@ class PostgresStore:
                 when the server dies, and is never inconsistent.
             patience: seconds to wait for the server, or for another program's locks.
             now: the time, in milliseconds; the server's unless said.
+            told: called with the time when this is open, and as each transaction begins.
             redact: takes secrets out of a text before it is written.
             others: called, on a thread of its own, when another program has made something ready.
 
@@ -71,7 +73,7 @@ class PostgresStore:
         """
         self.path = shown(url)
         self._url, self._is_fast, self._patience = url, profile == "fast", patience
-        self._now, self._redact = now, redact
+        self._now, self._told, self._redact = now, told, redact
         self._known, self._counted = Known(), 0
         self._pid = os.getpid()
         self._is_leading = False
@@ -79,6 +81,7 @@ class PostgresStore:
         self._session: Session | None = None
         with failures(self.path):
             self._session = self._connect()
+            self._tell()
         self._listener = None if others is None else Listener(url, others)
 
     @contextmanager
@@ -87,6 +90,8 @@ class PostgresStore:
         self._stay()
         with failures(self.path):
             session, now = self._begun()
+            if self._told is not None:
+                self._told(now)
             counts = Counts(self._known, is_gathering=self._counted > GATHER)
             transaction = PostgresTransaction(session, now, counts, self._redact)
             try:
@@ -131,6 +136,13 @@ class PostgresStore:
             _LEFT.append(session)
 
     # The connection.
+
+    def _tell(self) -> None:
+        """What the time is, before anybody needs a transaction."""
+        if self._told is not None:
+            session, now = self._begun()
+            session.rollback()
+            self._told(now)
 
     def _connect(self) -> Session:
         session = Session(self._url, self._patience, is_fast=self._is_fast)
