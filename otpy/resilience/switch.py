@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import Exit, NoProc
 from otpy.errors import NameTakenError, NoProcError
 from otpy.resilience.errors import BreakerOpenError
+from otpy.resilience.permit import LENT
 from otpy.resilience.server import BreakerServer
 from otpy.resilience.snapshot import OK, UNKEPT, Probe, Snapshot, decide
 from otpy.runtime.seat import here
@@ -87,6 +88,10 @@ class Switch:
         matters = outcome != OK or ticket.__class__ is Probe
         if matters and _is_dead(here().ref):
             return  # a killed actor whose code goes on: its end has been heard of, and says more
+        lent = LENT.get()
+        permit = None if lent is None else lent.get(self)
+        if permit is not None and not permit.hear(ticket, outcome):
+            return
         reports = self._reports
         reports.append((ticket, self._now(), outcome))
         # Successes wait: none of them changes anything but what the next failure means.
@@ -105,11 +110,16 @@ class Switch:
             snapshot = self._snapshot
             if snapshot.passes:
                 return snapshot
+        lent = LENT.get() or {}
         if snapshot is UNKEPT:
-            self._warn()
+            if self not in lent:  # else its actor counts the whole of what this is in, where that was let begin
+                self._warn()
             return snapshot
         seat = here()
         seat.fence()
+        permit = lent.get(self)
+        if permit is not None and (ticket := permit.carry(snapshot)) is not None:
+            return ticket
         now = self._now()
         verdict = decide(snapshot, now)
         if isinstance(verdict, Probe):

@@ -378,6 +378,20 @@ MUTATIONS = [
         "resilience/test_breaker_probes.py",
     ),
     Mutation(
+        "call in a job takes a permit of its own",
+        "resilience/permit.py",
+        "if isinstance(ticket, Probe) and ahead in (-1, 0):",
+        "if False:",
+        "jobs/test_breakers_inside.py",
+    ),
+    Mutation(
+        "job counted beside its calls",
+        "resilience/permit.py",
+        "if was_open and self._last is not None:",
+        "if False:",
+        "jobs/test_breakers_inside.py",
+    ),
+    Mutation(
         "lost permit not looked for",
         "resilience/switch.py",
         "if verdict == 0.0 and now - self._checked_at >= PATIENCE:",

@@ -16,6 +16,7 @@ import otpy
 from otpy.jobs.agents.context import current
 from otpy.jobs.kind import job
 from otpy.jobs.retry import Retry
+from otpy.resilience import Breaker
 
 AT_ONCE = Retry(errors=2, crashes=2, backoff=otpy.Backoff(first=0.0, most=0.0))
 
@@ -170,3 +171,13 @@ def transact() -> None:
     """Ask for a transaction."""
     with current().tx():
         pass
+
+
+AILING = Breaker("ailing", failures=2)
+
+
+@job(retry=Retry(errors=1), breakers=(AILING,))
+@AILING
+def ail() -> None:
+    """Fails, through the breaker that holds it back."""
+    raise ConnectionError

@@ -294,6 +294,8 @@ async def pay() -> None:
         pass
     permit = payments.allow()
     assert_type(permit, Permit)
+    assert_type(permit.breaker, Breaker)
+    permit.cut()
     permit.failed(OSError())
     payments.force("open")
     payments.force("half")  # type: ignore[arg-type]

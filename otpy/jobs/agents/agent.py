@@ -14,6 +14,7 @@ from otpy.jobs.agents.desk import Desk
 from otpy.jobs.agents.ear import Ear
 from otpy.jobs.agents.office import Bank, Office
 from otpy.jobs.args import decode
+from otpy.resilience.permit import lent
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from otpy.jobs.agents.ledger import Ledger
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Job
+    from otpy.resilience.permit import Permit
     from otpy.runtime.named import NamedRef
     from otpy.runtime.ref import Ref
 
@@ -86,7 +88,7 @@ class Agent(_Doing):
     """Does jobs in the turn of the message that brings them; those that are coroutines on a loop of their own."""
 
     @cast
-    def work(self, job: Job, until: float | None, flag: Flag | None) -> None:
+    def work(self, job: Job, until: float | None, flag: Flag | None, permits: tuple[Permit, ...]) -> None:
         """Do one."""
         kind = self.kinds[job.kind]
         token = CURRENT.set(self.begin(job, until, flag))
@@ -94,8 +96,9 @@ class Agent(_Doing):
             args, kwargs = decode(job.args)
             if kind.early_ack:
                 may_begin(job, self.office.acknowledge(job))
-            result = kind.function(*args, **kwargs)
-            report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
+            with lent(kind.breakers, permits):
+                result = kind.function(*args, **kwargs)
+                report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
             report = report_of_failure(kind, error)
         finally:
@@ -117,7 +120,7 @@ class AsyncAgent(_Doing):
     """Does jobs that are coroutine functions, on the event loop."""
 
     @cast
-    async def work(self, job: Job, until: float | None, flag: Flag | None) -> None:
+    async def work(self, job: Job, until: float | None, flag: Flag | None, permits: tuple[Permit, ...]) -> None:
         """Do one. When the agent is killed its coroutine is cancelled; one that cancels itself has failed."""
         kind = self.kinds[job.kind]
         token = CURRENT.set(self.begin(job, until, flag))
@@ -125,7 +128,8 @@ class AsyncAgent(_Doing):
             args, kwargs = decode(job.args)
             if kind.early_ack:
                 may_begin(job, await self.office.aacknowledge(job))
-            report = report_of(kind, await kind.function(*args, **kwargs))
+            with lent(kind.breakers, permits):
+                report = report_of(kind, await kind.function(*args, **kwargs))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

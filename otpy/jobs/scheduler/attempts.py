@@ -83,7 +83,8 @@ class Attempts:
         worker.flag = Flag() if worker.ear is None else None
         self._watch(worker)
         agent: Any = AsyncAgent if worker.team.crew.place == "loop" else Agent
-        worker.ref.cast(agent.work, job, None if until is None else until / 1_000, worker.flag)
+        permits = self._gates.permits(job) if worker.ear is None else ()  # a process has breakers of its own
+        worker.ref.cast(agent.work, job, None if until is None else until / 1_000, worker.flag, permits)
 
     def _unbegun(self, worker: Worker[Ref[Agent]], job: Job, wall: int) -> Settled | None:
         """What becomes of one that is not begun; None for one that is."""
@@ -133,7 +134,7 @@ class Attempts:
         job = self._books.leave(agent)
         if job is not None:
             is_told = isinstance(reason, Shutdown)
-            self._gates.leave(job.id, job.token, is_well=None if is_told else False)
+            self._gates.leave(job.id, job.token, is_well=None if is_told else False, is_cut=True)
             self._conclude(agent, job, "given back" if is_told or not is_open else crashed(reason))
 
     def break_off(self, worker: Worker[Any], end: End) -> None:
@@ -141,7 +142,7 @@ class Attempts:
         job = self._books.leave(worker.ref)
         worker.ref.kill()
         if job is not None:
-            self._gates.leave(job.id, job.token, is_well=None if end == "cancelled" else False)
+            self._gates.leave(job.id, job.token, is_well=None if end == "cancelled" else False, is_cut=True)
             self._conclude(worker.ref, job, end)
 
     def drop(self, id: int, token: int) -> Job | None:

@@ -1,7 +1,8 @@
 """Circuit breakers before jobs: while one is open its kinds are held and no attempt is spent; then probes, then a ramp.
 
 Permits are asked for by the scheduler, on behalf of the agent that does the job, and answered when its attempt is over:
-so it makes no difference in which process the agent runs.
+so it makes no difference in which process the agent runs. In this one it gets them along: what the job's code calls
+through the same breaker goes by them, and tells for them.
 """
 
 from __future__ import annotations
@@ -69,13 +70,26 @@ class Gates:
             self._permits[job.id, job.token] = got
         return None
 
-    def leave(self, id: int, token: int, *, is_well: bool | None) -> None:
-        """The attempt is over: it went well, or not, or says nothing of what it depends on (None)."""
+    def permits(self, job: Job) -> tuple[Permit, ...]:
+        """What the attempt was let begin by."""
+        return tuple(self._permits.get((job.id, job.token), ()))
+
+    def leave(self, id: int, token: int, *, is_well: bool | None, is_cut: bool = False) -> None:
+        """The attempt is over: it went well, or not, or says nothing of what it depends on (None).
+
+        Args:
+            id: the job's.
+            token: the attempt's.
+            is_well: how it went.
+            is_cut: whether it was ended in the middle, so that a call in it could not tell how that went.
+        """
         for permit in self._permits.pop((id, token), ()):
             with suppress(LookupError):
                 match is_well:
                     case True:
                         permit.succeeded()
+                    case False if is_cut:
+                        permit.cut()
                     case False:
                         permit.failed()
                     case None:
