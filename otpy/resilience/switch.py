@@ -34,6 +34,8 @@ Ticket = Snapshot | Probe
 
 log = logging.getLogger("otpy")
 
+lent_here = LENT.get  # looked up once: it is asked at every call
+
 BATCH = 256
 """Successes that may wait until the actor is told; a failure and a probe are told at once."""
 MOST_WAITING = 10_000
@@ -88,9 +90,7 @@ class Switch:
         matters = outcome != OK or ticket.__class__ is Probe
         if matters and _is_dead(here().ref):
             return  # a killed actor whose code goes on: its end has been heard of, and says more
-        lent = LENT.get()
-        permit = None if lent is None else lent.get(self)
-        if permit is not None and not permit.hear(ticket, outcome):
+        if (lent := lent_here()) and (permit := lent.get(self)) is not None and not permit.hear(ticket, outcome):
             return
         reports = self._reports
         reports.append((ticket, self._now(), outcome))
@@ -110,7 +110,7 @@ class Switch:
             snapshot = self._snapshot
             if snapshot.passes:
                 return snapshot
-        lent = LENT.get() or {}
+        lent = lent_here() or {}
         if snapshot is UNKEPT:
             if self not in lent:  # else its actor counts the whole of what this is in, where that was let begin
                 self._warn()
