@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -48,7 +48,13 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=STORES)
+def _params() -> list[Any]:
+    """What a server makes of our SQL it makes for each Python."""
+    marks = {"postgres": [pytest.mark.any_python]}
+    return [pytest.param(name, marks=marks.get(name, [])) for name in STORES]
+
+
+@pytest.fixture(params=_params())
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
     """Each store, empty."""
     made = STORES[request.param](tmp_path, clock)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from otpy.jobs.store.postgres import PostgresStore
 
+pytestmark = pytest.mark.any_python
+
 HOUR = 3_600_000
 
 
