@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from otpy.jobs.model.claim import Ask, Once, Settled
+    from otpy.jobs.model.host import Host, HostLook, Station
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.look import Look, QueueLook, Want
@@ -51,12 +52,13 @@ class Transaction(Protocol):
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue, in this order."""
 
-    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+    def claim(self, asks: Sequence[Ask], by: Fence | Station) -> list[Job] | None:
         """Give `ready` jobs to agents: by priority, then time, then age; each gets a new token and a lease.
 
-        Limits hold over all wishes of one call.
+        Limits hold over all wishes of one call. Where one program works the leader asks, else any, for its station.
 
-        None here and below: the fence does not hold, another leads, and nothing was done.
+        None: that program is not known, dead or draining. None here and below: the fence does not hold, another leads,
+        and nothing was done.
         """
 
     def has_ready(self, queue: str) -> bool:
@@ -146,7 +148,7 @@ class Transaction(Protocol):
         """
 
     def prune(self, before: int, limit: int) -> int:
-        """Forget jobs that ended before; dead ones stay. Returns how many."""
+        """Forget jobs that ended before; dead ones stay. Returns how many. Programs that ended before are forgotten."""
 
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts."""
@@ -174,6 +176,21 @@ class Transaction(Protocol):
 
     def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
         """Fire it no more, or again; what was missed meanwhile is left out. False when there is none."""
+
+    def appear(self, host: Host, ttl_ms: int) -> bool:
+        """Say that a program is there, and is for so long unless it says so again.
+
+        False for one that has left or is dead, as long as that is remembered: it may come back under another id.
+        """
+
+    def leave(self, id: str) -> bool:
+        """A program is there no longer. False when it was not."""
+
+    def drain(self, id: str) -> bool:
+        """Give a program nothing from now on; what it has it may end. False when it is not there."""
+
+    def hosts(self) -> list[HostLook]:
+        """The programs that work on the store, or did, in the order in which they came; `prune` forgets the dead."""
 
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does: the epoch, one more than any before; None while another leads.

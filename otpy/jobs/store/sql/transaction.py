@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from otpy.core.text import exception_line
 from otpy.jobs.model.claim import Settled
+from otpy.jobs.model.host import Station
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News, Stale
 from otpy.jobs.redact import redacted
-from otpy.jobs.store.sql import again, claims, enqueue, fair, looks, once, planned, upkeep, wishes
+from otpy.jobs.store.sql import again, claims, enqueue, fair, hosts, looks, once, planned, upkeep, wishes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from otpy.jobs.model.claim import Ask, Once
+    from otpy.jobs.model.host import Host, HostLook
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.look import Look, QueueLook
@@ -56,9 +58,9 @@ class SqlTransaction(ABC):
         """Enqueue."""
         return enqueue.insert_all(self._db, self._tally, new, self.now)
 
-    def claim(self, asks: Sequence[Ask], fence: Fence) -> list[Job] | None:
+    def claim(self, asks: Sequence[Ask], by: Fence | Station) -> list[Job] | None:
         """Give jobs to agents."""
-        if not self._holds(fence):
+        if not (hosts.works(self._db, by, self.now) if isinstance(by, Station) else self._holds(by)):
             return None
         return wishes.claim_all(self._db, self._tally, asks, self.now, self.ways)
 
@@ -189,6 +191,7 @@ class SqlTransaction(ABC):
 
     def prune(self, before: int, limit: int) -> int:
         """Forget old jobs."""
+        hosts.forget(self._db, before)
         return upkeep.prune(self._db, self._tally, before=before, limit=limit)
 
     def get(self, id: int) -> Job | None:
@@ -230,6 +233,22 @@ class SqlTransaction(ABC):
     def pause_schedule(self, id: str, *, is_paused: bool) -> bool:
         """Fire it no more, or again."""
         return planned.pause(self._db, id, is_paused=is_paused, now=self.now)
+
+    def appear(self, host: Host, ttl_ms: int) -> bool:
+        """A program is there, or still."""
+        return hosts.appear(self._db, host, ttl_ms, self.now)
+
+    def leave(self, id: str) -> bool:
+        """It is there no longer."""
+        return hosts.leave(self._db, id, self.now)
+
+    def drain(self, id: str) -> bool:
+        """Give it nothing more."""
+        return hosts.drain(self._db, id, self.now)
+
+    def hosts(self) -> list[HostLook]:
+        """Those that are known."""
+        return hosts.looks(self._db, self.now)
 
     @abstractmethod
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:

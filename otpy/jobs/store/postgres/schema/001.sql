@@ -141,3 +141,16 @@ create table otpy_beat (
     expires_at bigint not null,
     ttl_ms bigint not null                 -- how long its owner lets it stand: others may be set up otherwise
 ) with (fillfactor = 50);
+
+-- Programs that work on the store, each start of one for itself: dead when `until` is over, and then for good.
+create table otpy_host (
+    id text collate "C" primary key,
+    name text not null,
+    labels text not null,
+    version text collate "C" not null,
+    agents bigint not null,
+    arrived_at bigint not null,
+    beat_at bigint not null,
+    until bigint not null,
+    draining_since bigint
+) with (fillfactor = 50);

@@ -132,3 +132,16 @@ create table otpy_leader (
     expires_at integer not null,
     ttl_ms integer not null                -- how long its owner lets it stand: others may be set up otherwise
 ) without rowid;
+
+-- Programs that work on the store, each start of one for itself: dead when `until` is over, and then for good.
+create table otpy_host (
+    id text primary key,
+    name text not null,
+    labels text not null,
+    version text not null,
+    agents integer not null,
+    arrived_at integer not null,
+    beat_at integer not null,
+    until integer not null,
+    draining_since integer
+) without rowid;
