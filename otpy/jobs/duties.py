@@ -5,18 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.dynamic_supervisor import DynamicSupervisor
 from otpy.actors.gen_server import GenServer
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.core.text import safe_str
 from otpy.errors import ChildNotFoundError, StartError
-from otpy.jobs.agents.beat import Beat
-from otpy.jobs.agents.crew import Foreman
-from otpy.jobs.agents.ledger import Ledger
 from otpy.jobs.janitor import Janitor
-from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.timekeeper import Timekeeper
+from otpy.jobs.work import clerks, crews
 from otpy.runtime.links import Down
 from otpy.runtime.request import call, cast
 
@@ -36,6 +33,14 @@ DRAIN = 15.0
 and what was at hand waits for its lease."""
 
 
+def lead(setup: Setup, fence: Fence, calm: float) -> list[ChildSpec]:
+    """Who does what must be done once for all programs, in start order."""
+    return [
+        child(Timekeeper, setup, fence).opts(id="timekeeper", name=setup.actor(Timekeeper, "timekeeper")),
+        child(Janitor, setup, fence, calm).opts(id="janitor", name=setup.actor(Janitor, "janitor")),
+    ]
+
+
 class Duties(Supervisor):
     """Rest for one: agents belong to the scheduler that knows their jobs, and go with it."""
 
@@ -49,23 +54,7 @@ class Duties(Supervisor):
     def children(self) -> list[ChildSpec]:
         """In start order."""
         setup, fence = self.setup, self.fence
-        return [
-            child(Beat, setup).opts(id="beat", name=setup.actor(Beat, "beat")),
-            child(Ledger, setup).opts(id="ledger", name=setup.actor(Ledger, "ledger")),
-            child(Scheduler, setup, fence).opts(id="scheduler", name=setup.actor(Scheduler, "scheduler")),
-            child(Timekeeper, setup, fence).opts(id="timekeeper", name=setup.actor(Timekeeper, "timekeeper")),
-            child(Janitor, setup, fence, self.calm).opts(id="janitor", name=setup.actor(Janitor, "janitor")),
-            *(self._home(crew.name) for crew in setup.crews),
-            *(self._foreman(crew) for crew in setup.crews),
-        ]
-
-    def _home(self, name: str) -> ChildSpec:
-        return dynamic().opts(id=name, name=self.setup.actor(DynamicSupervisor, f"agents/{name}"))
-
-    def _foreman(self, crew: Crew) -> ChildSpec:
-        """After all agents: foremen are stopped first, so that no crew begins a job while another one is stopped."""
-        name = self.setup.actor(Foreman, f"foreman/{crew.name}")
-        return child(Foreman, self.setup, crew, self.scaled).opts(id=f"{crew.name}-foreman", name=name)
+        return [*clerks(setup, fence), *lead(setup, fence, self.calm), *crews(setup, self.scaled)]
 
 
 class Steward(GenServer):

@@ -1,4 +1,4 @@
-"""The herald: tells the leader's duties what a commit has made possible, once for all who shared it."""
+"""The herald: tells who does something about it what a commit has made possible, once for all who shared it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ __all__ = ["Herald"]
 
 
 class Herald:
-    """Tells the leader's duties; in a program that does not lead there are none, and the other program sees."""
+    """Tells the scheduler and the janitor; where there are none, other programs see to it."""
 
     def __init__(self, system: System, name: str) -> None:
         """Of the engine of this name."""
         self._scheduler: NamedRef[Scheduler] = system.ref(Name(f"{name}/scheduler", Scheduler))
         self._janitor: NamedRef[Any] = system.ref(f"{name}/janitor")
+        self._lookout: NamedRef[Any] = system.ref(f"{name}/lookout")
 
     def __call__(self, news: News) -> None:
         """Committed it is, and the replies are given: what a round says that shared the commit comes before this."""
@@ -32,5 +33,5 @@ class Herald:
 
     def others(self) -> None:
         """Another program has made something ready; from any thread."""
-        if (janitor := self._janitor.whereis()) is not None:
-            janitor.tell("news")
+        if (lookout := self._lookout.whereis()) is not None:
+            lookout.tell("news")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
-from otpy.errors import CallError
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
-from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.told import ended
 from otpy.jobs.writer import Writer, store_failed
@@ -32,20 +30,16 @@ UPKEEP = 1 / 4
 """The part of a lease between two looks for what dead programs have left."""
 AGE_MS = 60_000
 """What waits so long has its priority raised by one."""
-LAZY = 20
-"""In virtual time, in which nobody waits, so many looks that find nothing new make each further one later."""
 
 
 class Round:
     """What is due, in the writer's thread."""
 
-    def __init__(self, fence: Fence, *, is_news: bool) -> None:
-        """Of this leader; `is_news`: others have written, so that anything may be ready."""
-        self.fence, self.is_news = fence, is_news
+    def __init__(self, fence: Fence) -> None:
+        """Of this leader."""
+        self.fence = fence
         self.expired: list[Job] = []
         """As they are now."""
-        self.ready: set[str] = set()
-        self.paused: set[str] = set()
         self.due: int | None = None
         self.is_over = False
 
@@ -53,8 +47,6 @@ class Round:
         """Do it."""
         self.is_over = tx.promote(LIMIT, self.fence) is None
         self.expired = [job for one in tx.expire(LIMIT, self.fence) or () if (job := tx.get(one)) is not None]
-        if self.is_news:
-            self.ready, self.paused = tx.ready(), set(tx.paused())
         self.due = tx.due()
 
 
@@ -81,8 +73,8 @@ class Upkeep:
 class Janitor(GenServer):
     """A supervised actor and no job, for who would rescue that? Nothing it holds outlives it.
 
-    It sleeps until the next time that is written down; who writes down an earlier one in this program says so, and what
-    other programs write is seen within `poll`. A failure of the store is waited out in here.
+    It sleeps until the next time that is written down; who writes down an earlier one in this program says so, and for
+    what other programs write the lookout has it look. A failure of the store is waited out in here.
     """
 
     def init(self, setup: Setup, fence: Fence, calm: float = 0.0) -> None:
@@ -96,44 +88,34 @@ class Janitor(GenServer):
         self.awake = Awake(setup.lease / 2)
         self.calm_until = self.system.clock.now() + calm
         self.due: int | None = None
-        self._poll, self._idle, self._seen = setup.poll, 0, -1
-        self._is_busy = self._is_wanted = self._is_news = False
-        self._alarm = Alarm(self, "round")
+        self._is_busy = self._is_wanted = False
+        self._alarm = Alarm(self, "look")
         self.send_interval(setup.lease * UPKEEP, "upkeep")
-        for first in ("poll", "upkeep"):
+        for first in ("look", "upkeep"):
             self.ref.tell(first)
 
     def handle_info(self, message: object) -> None:
         """The time has come, or there is an earlier one."""
         match message:
-            case "round":
+            case "look":
                 self._round()
-            case "news":
-                self._hear()
             case "upkeep":
                 self._upkeep()
-            case "poll":
-                self._look_around()
             case ("due", int() as at) if self.due is None or at < self.due:
                 self.due = at
                 self._alarm.set((at - self.setup.now()) / 1_000)
 
     @cast
     def finished(self, done: Round, error: Exception | None) -> None:
-        """Tell the scheduler where there is work, and sleep until more is due."""
+        """Sleep until more is due; of what has become ready the herald tells the scheduler."""
         self._is_busy = False
         if store_failed(error):
-            self._is_news |= done.is_news
             self._alarm.set_again()
             return
         self.due = done.due
         self._tell_of(zip(done.expired, done.expired, strict=True))
         if done.is_over:
             self.leader.tell("look")
-        if done.paused:
-            self.scheduler.cast(Scheduler.pause, done.paused)
-        if done.ready:
-            self.scheduler.cast(Scheduler.hope, done.ready)
         most = min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
         self._alarm.set(0.0 if self._is_wanted and not done.is_over else min(most, left))
@@ -152,7 +134,7 @@ class Janitor(GenServer):
         self._tell_of(zip(done.rescued, done.left, strict=True))
         if done.rescued:
             self.scheduler.cast(Scheduler.returned, done.rescued)
-            self.ref.tell("round")  # those that wait for a second try have a time of their own
+            self.ref.tell("look")  # those that wait for a second try have a time of their own
         if done.is_full:
             self.ref.tell("upkeep")
 
@@ -161,7 +143,7 @@ class Janitor(GenServer):
             self._is_wanted = True
             return
         self._is_busy, self._is_wanted = True, False
-        done, own, self._is_news = Round(self.fence, is_news=self._is_news), self.ref, False
+        done, own = Round(self.fence), self.ref
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Janitor.finished, done, error))
 
     def _upkeep(self) -> None:
@@ -173,27 +155,6 @@ class Janitor(GenServer):
         if now >= self.calm_until:
             own = self.ref
             self.beat.cast(Beat.renew, lambda: own.cast(Janitor.renewed))
-
-    def _hear(self) -> None:
-        """Others have written: whatever is ready, the scheduler may not know of it."""
-        self._is_news = True
-        self._round()
-
-    def _look_around(self) -> None:
-        """What other programs have written."""
-        try:
-            seen = self.writer.within(None).call(Writer.changes)
-        except (StoreError, CallError):  # who writes may have ended, and then all of this does
-            seen = self._seen
-        if seen != self._seen:
-            self._poll, self._idle, self._seen = self.setup.poll, 0, seen
-            self._hear()  # at first as well: what was written since the scheduler looked is news
-            self.timekeeper.tell("look")  # it may be a schedule
-        else:
-            self._idle += 1
-            if self._idle > LAZY and self.system.is_virtual:
-                self._poll = max(self.setup.poll, min(2 * self._poll, self.setup.lease / 10))
-        self.send_after(self._poll, "poll")
 
     def _tell_of(self, jobs: Iterable[tuple[Job, Job | None]]) -> None:
         """Of what the store has ended here nobody else tells."""

@@ -76,7 +76,7 @@ def test_ten_virtual_minutes_in_which_nothing_happens_cost_little(
 ) -> None:
     timed.start(engine(tmp_path / "jobs.db", [NOTHING]))
     clock.advance(600.0)
-    assert 0 < rounds["round"] <= 170
+    assert 0 < rounds["look"] <= 170
     assert rounds.total() <= 840
 
 
