@@ -19,7 +19,6 @@ from otpy.errors import SpecError
 from otpy.events.jobs import StoreExposed
 from otpy.jobs.cron import Cron
 from otpy.jobs.declared import is_text, whole_path
-from otpy.jobs.duties import Steward
 from otpy.jobs.endings import Endings
 from otpy.jobs.health import Health
 from otpy.jobs.herald import Herald
@@ -27,6 +26,7 @@ from otpy.jobs.kind import Kind
 from otpy.jobs.leader import LEAVE, Leader
 from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
+from otpy.jobs.steward import Steward
 from otpy.jobs.store.opening import clock_of, open_store, readers_of
 from otpy.jobs.store.sqlite.files import rights_of_others
 from otpy.jobs.store.sqlite.store import MEMORY
@@ -77,13 +77,16 @@ class Engine(Supervisor):
         The duties have their time within the leader's, whoever ends them.
         """
         setup = self.setup
+        duties, leader = setup.actor(DynamicSupervisor, "duties"), setup.actor(Leader, "leader")
         return [
             child(Writer, self._open, self.herald, setup.again_seconds, self.health).opts(
                 id="writer", name=setup.actor(Writer, "writer")
             ),
-            dynamic(max_restarts=0).opts(id="duties", name=setup.actor(DynamicSupervisor, "duties")),
-            child(Steward, setup).opts(id="steward", name=setup.actor(Steward, "steward"), shutdown=BRIEF),
-            child(Leader, setup).opts(id="leader", name=setup.actor(Leader, "leader"), shutdown=LEAVE),
+            dynamic(max_restarts=0).opts(id="duties", name=duties),
+            child(Steward, "its duties", duties, leader).opts(
+                id="steward", name=setup.actor(Steward, "steward"), shutdown=BRIEF
+            ),
+            child(Leader, setup).opts(id="leader", name=leader, shutdown=LEAVE),
             child(Endings, setup, self.readers).opts(
                 id="endings", name=setup.actor(Endings, "endings"), shutdown=BRIEF
             ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
-__all__ = ["RENEW", "Crew", "Queue", "Setup"]
+__all__ = ["AGAIN", "RENEW", "Crew", "Queue", "Setup", "trusted"]
 
 
 MARGIN = 0.1
@@ -46,6 +46,15 @@ AGAIN = 1 / 50
 A lead that is about to be extended when the store fails has more than half of its lease left. What of that is not spent
 on pauses, the writer's and the leader's, is the outage that changes nothing.
 """
+
+
+def trusted(lease: float) -> float:
+    """How long a lease is trusted, in seconds from before the request for it.
+
+    For a slow answer tells nothing of when the lease began; and less than all of it, so that what is done by it has
+    ended before another program may take it.
+    """
+    return lease * (1 - MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +182,8 @@ class Setup:
     """Takes secrets out of a text that is written or shown."""
 
     def trusted_until(self, sent_at: float) -> float:
-        """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`.
-
-        From before the request, for a slow answer tells nothing of when the lease began; and less than all of it, so
-        that what is done by it has ended before another program may take it.
-        """
-        return sent_at + self.lease * (1 - MARGIN)
+        """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`."""
+        return sent_at + trusted(self.lease)
 
     @property
     def lease_ms(self) -> int:

@@ -1,0 +1,260 @@
+"""A candidate: takes part in the election of one program of all, by a lease with an epoch, for a name in the store."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from abc import abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.backoff import Backoff, delay
+from otpy.errors import CallError, OtpyError
+from otpy.jobs.alarm import Alarm
+from otpy.jobs.errors import NoEngineError, StoreError
+from otpy.jobs.model.lead import Fence
+from otpy.jobs.setup import AGAIN as SOON
+from otpy.jobs.setup import RENEW, trusted
+from otpy.jobs.steward import Steward
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from otpy.core.reason import Reason
+    from otpy.core.spec import ChildSpec, Name
+    from otpy.events.event import Event
+    from otpy.jobs.model.lead import Lead
+    from otpy.jobs.store.protocol import Transaction
+
+__all__ = ["RESIGN", "Candidate", "Terms"]
+
+AGAIN = 0.1
+"""The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
+PATIENCE = 5.0
+"""Seconds that one request to the store may take at most."""
+RESIGN = 2.0
+"""Seconds that the store may take at most to hear that a lead is over."""
+PAUSES = Backoff(first=1.0, most=60.0, jitter=0.5)
+"""Before a program whose duties have failed tries again; another one may be able to do them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """For what a candidate stands, and how long it is granted that."""
+
+    name: str
+    """What the store calls it; of all candidates of one name one leads."""
+    lease: float
+    """Seconds."""
+    poll: float
+    """Seconds between two looks of who stands by."""
+    stop: float = 0.0
+    """Seconds that the duties may take to end, and that are kept for that: who leads stops to do so as much earlier."""
+
+    def trusted_until(self, sent_at: float) -> float:
+        """How long it may lead, by the monotonic clock, by a lease that was asked for at `sent_at`."""
+        return sent_at + trusted(self.lease) - self.stop
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease as the store counts."""
+        return round(self.lease * 1_000)
+
+
+class Candidate(GenServer):
+    """Elects itself when nobody leads, has the duties done, and sees them end before it says that it leads no longer.
+
+    What it was granted it trusts from before the request on, by its own monotonic clock, for less than a lease. When
+    the store does not answer it asks again, and has the duties end when that time is over. Who stands by goes by the
+    time that the leader has written down, or, if the clock was set back meanwhile, by not having seen it extended.
+    """
+
+    trap_exit = True
+
+    def stand(self, terms: Terms, writer: Name[Writer], steward: Name[Steward]) -> None:
+        """Have nobody's duties done, and look at once whether anybody leads; the last that `init` does."""
+        self.terms = terms
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
+        self.is_leader = False
+        self.epoch = 0
+        self.writer = self.system.ref(writer)
+        self.steward = self.system.ref(steward)
+        self.fence: Fence | None = None
+        self.trusted_until = 0.0
+        self.not_before = 0.0
+        self.begun = 0.0
+        self._ends: str | None = None
+        self._is_well = True
+        self._failures = 0
+        self._trouble = ""
+        self._seen: Lead | None = None
+        self._seen_at = 0.0
+        self._alarm = Alarm(self, "look")
+        self.steward.within(None).call(Steward.end)
+        self.ref.tell("look")
+
+    # What it stands for.
+
+    @abstractmethod
+    def now(self) -> int:
+        """The time as the store has it. Raises NoEngineError when there is none."""
+
+    @abstractmethod
+    def duties(self, fence: Fence) -> ChildSpec:
+        """What is begun when it is elected."""
+
+    @abstractmethod
+    def elected(self, fence: Fence) -> Event:
+        """What is told then."""
+
+    @abstractmethod
+    def lost(self, fence: Fence, why: str) -> Event:
+        """What is told when it could not lead any longer."""
+
+    @abstractmethod
+    def resigned(self, fence: Fence, why: str, *, is_well: bool) -> Event:
+        """What is told when it lets another one lead, being told so, or not well."""
+
+    def waking(self) -> None:
+        """Before each look."""
+
+    def prepare(self) -> None:
+        """Before it may be elected; what is raised, for the store has failed, has it look again later."""
+
+    # Its turns.
+
+    def handle_info(self, message: object) -> None:
+        """The time has come, or something happened to the duties."""
+        match message:
+            case "look" if self._ends is None:
+                self._look()
+            case ("failed", Fence() as fence, str() as why) if fence == self.fence:
+                self._fail(why)
+            case ("ended", Fence() as fence) if fence == self.fence and self._ends is not None:
+                self._step_down(self._ends)
+                self._alarm.set(self.terms.poll)
+
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
+        """Let the next one take over at once."""
+        with suppress(OtpyError):  # it is gone, and has left nothing
+            self.steward.within(None).call(Steward.end)
+        self._is_well = self._ends is None
+        self._step_down(self._ends or "it was told to stop")
+
+    def _look(self) -> None:
+        try:
+            self.waking()
+            wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)
+        except (StoreError, CallError, NoEngineError) as error:
+            wait = self._doubt(error)
+        self._alarm.set(wait)
+
+    # Who leads.
+
+    def _lead_on(self, fence: Fence) -> float:
+        """Extend the lead; seconds until the next look."""
+        sent = self.clock()
+        left = self.trusted_until - sent
+        if left <= 0:
+            return self._end(f"it could not extend its lease in time{self._trouble}")
+        writer, ttl_ms = self.writer.within(min(PATIENCE, left)), self.terms.lease_ms
+        if not writer.call(Writer.run, lambda tx: tx.lead_on(fence, self.owner, ttl_ms)):
+            return self._end("its lease was over, or another one leads")
+        self.trusted_until = self.terms.trusted_until(sent)
+        self._trouble = ""
+        return self.terms.lease * RENEW
+
+    def _doubt(self, error: Exception) -> float:
+        """The store does not answer: what was granted is trusted until it is over, and no longer."""
+        if self.fence is None:
+            return self.terms.lease * AGAIN
+        self._trouble = f": {error}"
+        left = self.trusted_until - self.clock()
+        soon = self.terms.lease * SOON
+        return min(soon, left) if left > 0 else self._end(f"the store does not answer: {error}")
+
+    def _end(self, why: str) -> float:
+        """Have the duties end; the rest follows when they have."""
+        assert self.fence is not None  # noqa: S101 - it leads
+        self._ends = why
+        self.steward.cast(Steward.finish, self.fence)
+        return self.terms.lease
+
+    def _fail(self, why: str) -> None:
+        """A leader that cannot do its duties is none, and gives another one the chance."""
+        now = self.clock()
+        if now - self.begun > self.terms.lease:
+            self._failures = 0
+        pause = delay(PAUSES, self._failures, self.system.random.random()) + 2 * self._standby
+        self._failures += 1
+        self.not_before = now + pause
+        self._is_well = False
+        self._step_down(why)
+        self._alarm.set(pause)
+
+    def _step_down(self, why: str) -> None:
+        """The duties have ended: now it is no leader."""
+        fence, self.fence, self.is_leader = self.fence, None, False
+        lost, self._ends = self._ends is not None, None
+        if fence is None:
+            return
+        with suppress(StoreError, CallError):  # then it ends by itself
+            limit = min(RESIGN, self.terms.lease * RENEW)
+            self.writer.within(limit).call(Writer.run, lambda tx: tx.resign(fence, self.owner))
+        self._tell(self.lost(fence, why) if lost else self.resigned(fence, why, is_well=self._is_well))
+
+    # Who stands by.
+
+    def _stand_by(self) -> float:
+        """Lead if nobody does; seconds until the next look."""
+        self.prepare()
+        now = self.clock()
+        if now < self.not_before:
+            return self.not_before - now
+        seen = self.writer.within(PATIENCE).call(Writer.lead, self.terms.name)
+        if not self._is_over(seen):
+            return self._standby
+        sent = self.clock()
+        epoch = self.writer.within(PATIENCE).call(Writer.run, lambda tx: self._elect(tx, seen))
+        if epoch is None:
+            return self._standby
+        self.trusted_until = self.terms.trusted_until(sent)
+        return self._begin(Fence(name=self.terms.name, epoch=epoch))
+
+    def _begin(self, fence: Fence) -> float:
+        self.fence, self.epoch = fence, fence.epoch
+        self.begun = self.clock()
+        if self.begun >= self.trusted_until:
+            return self._end("its election took as long as a lease")
+        self.is_leader, self._is_well = True, True
+        self._tell(self.elected(fence))
+        self.steward.cast(Steward.begin, fence, self.duties(fence))
+        return self.terms.lease * RENEW
+
+    def _is_over(self, seen: Lead | None) -> bool:
+        """Whether nobody leads: by the time written down, or by what was seen when the clock has been set back."""
+        if seen is None or seen.owner == self.owner or seen.expires_at <= self.now():
+            return True
+        now = self.clock()
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, now
+        return now - self._seen_at >= seen.ttl_ms / 1_000
+
+    def _elect(self, tx: Transaction, seen: Lead | None) -> int | None:
+        return tx.elect(self.terms.name, self.owner, self.terms.lease_ms, seen)
+
+    # Times.
+
+    @property
+    def _standby(self) -> float:
+        """Between two looks of who stands by; in virtual time, in which nobody waits, fewer do."""
+        return max(self.terms.poll, self.terms.lease * AGAIN) if self.system.is_virtual else self.terms.poll
+
+    def clock(self) -> float:
+        """The monotonic one."""
+        return self.system.clock.now()
+
+    def _tell(self, event: Event) -> None:
+        self.system.events.emit(event)
