@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["RESIGN", "Candidate", "Terms"]
+__all__ = ["PATIENCE", "RESIGN", "Candidate", "Terms"]
 
 AGAIN = 0.1
 """The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
