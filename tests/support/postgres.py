@@ -6,14 +6,19 @@ import atexit
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 try:
     import psycopg
@@ -32,6 +37,9 @@ autovacuum = off
 logging_collector = off
 """
 """Nothing here must outlive a power failure."""
+
+PICKY = "picky"
+"""A user of whom a password is wanted, once a test has made it."""
 
 NAMES = count(1)
 
@@ -56,6 +64,8 @@ class Server:
         self.run("initdb", "-U", "otpy", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8", str(self.data))
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(SETTINGS)
+        rights = self.data / "pg_hba.conf"
+        rights.write_text(f"local all {PICKY} scram-sha-256\n{rights.read_text()}")
         self.start()
         atexit.register(self.remove)
 
@@ -63,8 +73,8 @@ class Server:
     def data(self) -> Path:
         return self.folder / "data"
 
-    def url(self, schema: str = "public") -> str:
-        return f"postgresql://otpy@/postgres?host={self.folder}&options=-csearch_path%3D{schema}"
+    def url(self, schema: str = "public", user: str = "otpy") -> str:
+        return f"postgresql://{user}@/postgres?host={self.folder}&options=-csearch_path%3D{schema}"
 
     def start(self) -> None:
         self._control("start", "-l", str(self.folder / "log"), "-o", f"-k {self.folder}")
@@ -76,6 +86,29 @@ class Server:
     def restart(self) -> None:
         self.stop()
         self.start()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It says nothing in this block, and neither accepts nor closes anything: its processes are stopped."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        of_first = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        stopped = [first, *map(int, of_first)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        """It is not there in this block."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
     def remove(self) -> None:
         if (self.data / "postmaster.pid").exists():

@@ -54,7 +54,9 @@ def store_error(path: str, error: psycopg.Error) -> StoreError:
         if (error.sqlstate or "").startswith(start):
             return kind(path, f"{meaning} ({said}, {error.sqlstate})")
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
-        return StoreError(path, f"the server cannot be reached ({said})")
+        # libpq gives no code to what it is told before it is connected.
+        meaning = "the server refuses the connection" if "FATAL:" in said else "the server cannot be reached"
+        return StoreError(path, f"{meaning} ({said})")
     return StoreError(path, f"{said} ({error.sqlstate})" if error.sqlstate else said)
 
 

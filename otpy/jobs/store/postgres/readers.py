@@ -10,6 +10,7 @@ import psycopg
 from otpy.jobs.errors import BackupError
 from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
+from otpy.jobs.store.postgres.link import SilentError
 from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
 from otpy.jobs.store.readers import KeptReaders
@@ -57,7 +58,7 @@ class PostgresReaders(KeptReaders[Session]):
             is_kept, session = bool(self._idle), self._take()
             try:
                 return session, session.begin(self._now)
-            except psycopg.OperationalError:
+            except psycopg.OperationalError as error:
                 session.close()
-                if not is_kept:
+                if not is_kept or isinstance(error, SilentError):
                     raise

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.adapt import Dumper
+from psycopg.pq import TransactionStatus
 
+from otpy.jobs.errors import StoreError
+from otpy.jobs.store.postgres.link import Link
 from otpy.jobs.store.postgres.words import spoken
+from otpy.jobs.store.where import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["CLOCK", "Rows", "Session", "Statements", "Whole"]
 
 CLOCK = "cast(extract(epoch from clock_timestamp()) * 1000 as bigint)"
 """The server's time, in milliseconds."""
 MOST = 2**63
+PATIENCE = 1.2
+"""The part of the patience after which a server that says nothing is given up: it ends a statement by itself before."""
 LOCK = 0.8
 """The part of the patience for which another program's lock is waited for: who waits too long is told what for."""
 
@@ -70,7 +76,7 @@ class Session(Statements):
     """A connection of our own; for one thread."""
 
     def __init__(self, url: str, patience: float, *, is_fast: bool, is_reader: bool = False) -> None:
-        """Connect; one that `is_reader` can write nothing. Raises psycopg.Error."""
+        """Connect; one that `is_reader` can write nothing. Raises psycopg.OperationalError, or StoreError."""
         self._begin = "begin read only" if is_reader else "begin"
         timeout_ms = max(1, round(patience * 1_000))
         # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and
@@ -84,23 +90,37 @@ class Session(Statements):
         settings += ["set local synchronous_commit = off"] if is_fast else []
         self.limits = "; ".join(settings)
         """What holds in each transaction."""
-        db = psycopg.Connection[Any].connect(
+        db = _connected(
             url,
-            autocommit=True,
             connect_timeout=max(2, round(patience)),
             tcp_user_timeout=timeout_ms,
             keepalives_idle=max(1, round(patience)),
             keepalives_interval=max(1, round(patience / 3)),
             keepalives_count=3,
-            fallback_application_name="otpy",
         )
+        db.patience = patience * PATIENCE
         db.adapters.register_dumper(int, Whole)
         super().__init__(db)
+        self._link = db
 
     @property
     def is_sound(self) -> bool:
         """Whether it can be used, as far as is known."""
         return not self.db.closed
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether, besides, nothing of an earlier transaction is left in it."""
+        return self.is_sound and self.db.pgconn.transaction_status == TransactionStatus.IDLE
+
+    @contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Wait for each answer as long as it takes."""
+        patience, self._link.patience = self._link.patience, None
+        try:
+            yield
+        finally:
+            self._link.patience = patience
 
     def begin(self, now: Callable[[], int] | None = None) -> int:
         """Begin a transaction; the server's time, unless another one is meant. One round trip."""
@@ -127,3 +147,10 @@ class Session(Statements):
         """Let go of it."""
         with suppress(psycopg.Error):
             self.db.close()
+
+
+def _connected(url: str, **options: Any) -> Link:  # what libpq takes
+    try:
+        return Link.connect(url, autocommit=True, fallback_application_name="otpy", **options)
+    except psycopg.ProgrammingError as error:  # libpq does not understand it, and repeats it
+        raise StoreError(shown(url), f"its address is wrong: {shown(' '.join(str(error).split()))}") from None

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import psycopg
 
@@ -15,6 +15,7 @@ from otpy.jobs.store.postgres import leading
 from otpy.jobs.store.postgres.calls import CALL, Listener
 from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
+from otpy.jobs.store.postgres.link import SilentError
 from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
 from otpy.jobs.store.postgres.versions import migrate
@@ -28,12 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresStore"]
 
+T = TypeVar("T")
+
 GATHER = 1_000
 """Rows of counts that one program adds before it makes few of many."""
 LOOK = 1.0
 """Seconds between two looks at what others have written, though none of them has called."""
 PAUSE = 0.05
 """Seconds between two looks at how a transaction has ended that is still about to."""
+
+READ_ONLY = "25006"
+"""The SQLSTATE of who is asked to write and may not: a standby, as the server is that was the first one before."""
 
 STATUS = "select pg_xact_status(cast(cast(? as text) as xid8))"
 
@@ -97,8 +103,8 @@ class PostgresStore:
             try:
                 yield transaction
                 transaction.finish()
-            except BaseException:
-                session.rollback()
+            except BaseException as error:
+                self._undo(session, error)
                 raise
             self._commit(session, transaction)
             self._counted = counts.written if self._counted > GATHER else self._counted + counts.written
@@ -110,7 +116,7 @@ class PostgresStore:
         """Who was elected last."""
         self._stay()
         with failures(self.path):
-            return leading.lead(self._sound(), name)
+            return self._asked(lambda session: leading.lead(session, name))[1]
 
     def changes(self) -> int:
         """Differs once a second: whether another program has written is not asked, for that would cost no less.
@@ -154,24 +160,40 @@ class PostgresStore:
         return session
 
     def _sound(self) -> Session:
-        """A connection that may work."""
-        if self._session is not None and not self._session.is_sound:
+        """A connection that may work, and has nothing left in it of an earlier transaction."""
+        if self._session is not None and not self._session.is_idle:
+            self._session.close()
             self._session = None
         if self._session is None:
             self._session = self._connect()
         return self._session
 
     def _begun(self) -> tuple[Session, int]:
-        """One that works, in a transaction, and the time. Of a server that was started anew one hears at first use."""
+        """One that works, in a transaction, and the time."""
+        return self._asked(lambda session: session.begin(self._now))
+
+    def _asked(self, question: Callable[[Session], T]) -> tuple[Session, T]:
+        """One that works, and its answer. Of a server that was started anew one hears at first use.
+
+        A server that says nothing is not asked twice: whoever waits for it has a lease to extend.
+        """
         is_old = self._session is not None
         session = self._sound()
         try:
-            return session, session.begin(self._now)
+            return session, question(session)
+        except SilentError:
+            raise
         except psycopg.OperationalError:
             if not is_old or session.is_sound:
                 raise
         session = self._sound()
-        return session, session.begin(self._now)
+        return session, question(session)
+
+    def _undo(self, session: Session, error: BaseException) -> None:
+        """Roll back, and let go of a server that does not write: the next connection may find the one that does."""
+        session.rollback()
+        if getattr(error, "sqlstate", None) == READ_ONLY:
+            session.close()
 
     def _commit(self, session: Session, transaction: PostgresTransaction) -> None:
         """Commit; when the connection breaks just then, find out what has become of it.

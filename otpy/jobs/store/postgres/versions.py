@@ -45,8 +45,9 @@ def migrate(session: Session, path: str, *, scripts: Sequence[str] = SCRIPTS) ->
     if found < len(scripts):
         session.begin()
         try:
-            session.execute("set local statement_timeout = 0")  # many rows may have to be written anew
-            found = make(session, scripts)
+            with session.unhurried():  # many rows may have to be written anew
+                session.execute("set local statement_timeout = 0")
+                found = make(session, scripts)
             session.commit()
         except BaseException:
             session.rollback()
