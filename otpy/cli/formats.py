@@ -25,5 +25,5 @@ def duration(seconds: float) -> str:
 
 def counted(number: int, noun: str) -> str:
     """A number of things, as `1 child` or `12 500 actors`."""
-    plural = {"child": "children"}.get(noun, f"{noun}s")
+    plural = {"child": "children", "try": "tries"}.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else plural}".replace(",", " ")

@@ -214,7 +214,9 @@ def _store(seen: object) -> Iterator[Text]:
     if store.get("problem"):
         since = _seconds(store.get("since")) or 0.0
         path, problem = _text(store.get("path"), 200), _text(store.get("problem"), 300)
-        yield Text(f"nothing is kept, for {duration(max(0.0, since))} now: {path}: {problem}", style="red")
+        tries = store.get("tries")
+        tried = f", in {counted(tries, 'try')}" if isinstance(tries, int) and tries > 1 else ""
+        yield Text(f"nothing is kept, for {duration(max(0.0, since))} now{tried}: {path}: {problem}", style="red")
     if isinstance(stale, int) and stale > 0:
         yield Text(f"{counted(stale, 'late word')} of attempts that were over refused since the start", style="dim")
 

@@ -35,7 +35,7 @@ from otpy.jobs.kind import Kind, job
 from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Earlier, Job
-from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
+from otpy.jobs.model.look import CrewLook, QueueLook, Readiness, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
@@ -71,6 +71,7 @@ __all__ = [
     "Queue",
     "QueueLook",
     "Rate",
+    "Readiness",
     "Replayed",
     "Retry",
     "Running",

@@ -60,7 +60,7 @@ class Client(Looking):
     async def aenqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """As `enqueue_all`, awaited."""
         wanted = job_specs(specs)
-        self._check()
+        self._check_store()
         made: list[Enqueued] = await self._writer.acall(Writer.run, Insertion(wanted))
         return made
 

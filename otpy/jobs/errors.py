@@ -241,15 +241,18 @@ class StoreError(JobsError):
     """The store failed: what was asked of it has not happened, as a whole.
 
     Attributes:
-        path: the file.
+        path: the file, or the address of the server without its password.
         problem: what it says.
+        seconds: for how long nothing has been kept now; 0.0 when this is the first failure, or nobody counts.
+        tries: how often that was tried.
     """
 
-    def __init__(self, path: str, problem: str) -> None:
-        """Keep both."""
-        self.path = path
-        self.problem = problem
-        super().__init__(f"{path}: {problem}")
+    def __init__(self, path: str, problem: str, *, seconds: float = 0.0, tries: int = 1) -> None:
+        """Keep them."""
+        self.path, self.problem = path, problem
+        self.seconds, self.tries = seconds, tries
+        lasting = f"; nothing has been kept for {seconds:.3g} s, in {tries} tries" if tries > 1 else ""
+        super().__init__(f"{path}: {problem}{lasting}")
 
 
 class StoreBusyError(StoreError):

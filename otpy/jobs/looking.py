@@ -10,7 +10,7 @@ from otpy.errors import CallExitError, CallTimeoutError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
-from otpy.jobs.model.look import Look, limit_problem
+from otpy.jobs.model.look import Look, Readiness, limit_problem
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
 from otpy.jobs.store.where import shown
@@ -145,6 +145,21 @@ class Looking:
         found: StoreLook = engine.health.look(shown(engine.setup.path), self._system.clock.now())
         return found
 
+    def readiness(self) -> Readiness:
+        """Whether this engine takes in jobs now, and why not; for a probe.
+
+        It asks nobody, waits for nothing and raises nothing. A program whose store is away goes on with the jobs that
+        run, and is not to be killed for it: this is what an orchestrator calls readiness, not liveness.
+        """
+        engine = engine_at(self._system, self._name)
+        if engine is None:
+            return Readiness(problem=str(NoEngineError(self._name)))
+        if self._writer.whereis() is None:
+            return Readiness(problem=f"the engine {self._name} is about to open its store")
+        setup = engine.setup
+        found: Readiness = engine.health.readiness(shown(setup.path), self._system.clock.now(), setup.busy_seconds)
+        return found
+
     def backup(self, file: Path | str) -> int:
         """Copy the store as it is now, while all goes on; the size of the copy in bytes.
 
@@ -206,13 +221,21 @@ class Looking:
         return engine.readers if engine is not None and engine.readers.is_open else None
 
     def _run(self, step: Callable[[Transaction], T]) -> T:
-        self._check()
+        self._check_store()
         found: T = self._writer.call(Writer.run, step)
         return found
 
     def _check(self) -> None:
         if engine_name(self._name) not in self._system.names:
             raise NoEngineError(self._name)
+
+    def _check_store(self) -> None:
+        """That somebody will answer soon: whoever waits for a server that hangs would be told nothing of it."""
+        self._check()
+        engine = engine_at(self._system, self._name)
+        problem = None if engine is None else engine.health.hangs(self._system.clock.now())
+        if problem is not None:
+            raise problem
 
     def _begun(self) -> Any:  # Any: as `engine_at`
         engine = engine_at(self._system, self._name)

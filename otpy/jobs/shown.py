@@ -127,7 +127,13 @@ def schedule_line(look: ScheduleLook, now: int) -> dict[str, object]:
 def store_line(look: StoreLook) -> dict[str, object]:
     """The store."""
     problem = None if look.problem is None else visible(look.problem, ERROR_LIMIT)
-    return {"path": visible(look.path, ERROR_LIMIT), "problem": problem, "since": look.since, "stale": look.stale}
+    return {
+        "path": visible(look.path, ERROR_LIMIT),
+        "problem": problem,
+        "since": look.since,
+        "tries": look.tries,
+        "stale": look.stale,
+    }
 
 
 def _attempt(one: Attempt, now: int, show: Show) -> dict[str, object]:

@@ -14,6 +14,7 @@ from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
+from otpy.jobs.model.news import News
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.events.event import Event
     from otpy.jobs.loan import Loan
-    from otpy.jobs.model.lead import Lead
-    from otpy.jobs.model.news import News
     from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
@@ -38,6 +37,9 @@ TRIES = 5
 
 LATER = NoReply()
 """The reply comes with the commit."""
+
+NOTHING = News(frozenset(), None)
+"""What a look makes possible."""
 
 GATHER, LOOKS, LATELY = 0.000_2, 6, 0.02
 """Seconds between two looks whether more have come, how many such looks at most, and how long after a commit."""
@@ -122,20 +124,25 @@ class Writer(GenServer):
         self._standing = standing
 
     @call
-    def changes(self) -> int:
-        """A number that differs when another program has written."""
-        return self.store.changes()
+    def changes(self) -> Any:  # Any: a whole number, or the reply is an error
+        """A number that differs when another program has written. Raises as `lead`."""
+        return self._seen(self.store.changes)
 
     @call
-    def lead(self, name: str) -> Lead | None:
-        """Who was elected last; holds up nobody, and is not held up by other programs."""
-        return self.store.lead(name)
+    def lead(self, name: str) -> Any:  # Any: `Lead | None`, or the reply is an error
+        """Who was elected last; holds up nobody, and is not held up by other programs.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        return self._seen(lambda: self.store.lead(name))
 
     @cast
     def lend(self, loan: Loan) -> None:
         """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
         if self._is_closed_to(loan):
             return
+        self.health.asked_at = self.system.clock.now()
         try:
             news = loan.serve(self.store)
         except StoreError as error:
@@ -150,6 +157,8 @@ class Writer(GenServer):
             if news is not None:
                 self._well(news)
                 self._herald(news)
+        finally:
+            self.health.asked_at = None
 
     @cast
     def commit(self) -> None:
@@ -163,6 +172,23 @@ class Writer(GenServer):
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """What was taken is done."""
         self._do_all()
+
+    def _seen(self, look: Callable[[], Any]) -> Any:  # Any: what the look returns
+        """What a look finds. A store that fails in it is no fault of this actor, which lives on."""
+        caller = self.caller
+        assert caller is not None  # noqa: S101 - a call has one
+        self.health.asked_at = self.system.clock.now()
+        try:
+            found = look()
+        except StoreError as error:
+            self._fail(error, is_look=True)
+            caller.refuse(self._once_more(error))
+            return LATER
+        finally:
+            self.health.asked_at = None
+        if self.health.outage is not None and self.health.outage.is_of_looks:
+            self._well(NOTHING)
+        return found
 
     def _do_all(self) -> None:
         waiting, self._waiting, self._looks = self._waiting, [], []
@@ -191,7 +217,7 @@ class Writer(GenServer):
     def _commit(
         self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]], tries: int = TRIES
     ) -> None:
-        began = self.system.clock.now()
+        began = self.health.asked_at = self.system.clock.now()
         try:
             with self.store.transaction() as transaction:
                 results = do_all(transaction, [step for _, step in waiting])
@@ -218,6 +244,8 @@ class Writer(GenServer):
                 caller.reply(result)
             # Last: what a round that shared the commit says of the next time comes before what it cannot know.
             self._herald(news)
+        finally:
+            self.health.asked_at = None
 
     def _grant(self, transaction: Transaction, began: float) -> tuple[Standing | None, News]:
         """The standing wish, when it is granted in this transaction, and what that has left of the news."""
@@ -236,7 +264,12 @@ class Writer(GenServer):
     def _refuse(self, waiter: Caller | _Told | Loan, error: StoreError) -> None:
         if self.health.outage is not None:
             self.health.outage.refused += 1
-        waiter.refuse(_same(error))
+        waiter.refuse(self._once_more(error))
+
+    def _once_more(self, error: StoreError) -> StoreError:
+        """Another object that says the same, and since when it is so: each caller gets its own."""
+        outage = self.health.outage
+        return type(error)(error.path, error.problem) if outage is None else outage.told(self.system.clock.now())
 
     def _well(self, news: News) -> None:
         """A commit is kept: what of it is told."""
@@ -252,8 +285,8 @@ class Writer(GenServer):
     def _tell(self, event: Event) -> None:
         self.system.events.emit(event)
 
-    def _fail(self, error: StoreError) -> None:
-        if self.health.failed(error, self.system.clock.now()):
+    def _fail(self, error: StoreError, *, is_look: bool = False) -> None:
+        if self.health.failed(error, self.system.clock.now(), is_look=is_look):
             kind = type(error).__name__
             self._tell(StoreFailed(path=self.ref.path, store=error.path, error=kind, problem=error.problem))
         pause = delay(self._pauses, self._failures, self.system.random.random())
@@ -282,8 +315,3 @@ def store_failed(error: Exception | None) -> bool:
     if error is not None and not isinstance(error, StoreError):
         raise error
     return error is not None
-
-
-def _same(error: StoreError) -> StoreError:
-    """Another object that says the same: each caller gets its own."""
-    return type(error)(error.path, error.problem)

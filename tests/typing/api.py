@@ -375,6 +375,8 @@ def look_after_jobs(engine: jobs.Client) -> None:
     assert_type(engine.backup("copy.db"), int)
     assert_type(engine.store(), jobs.StoreLook)
     assert_type(engine.store().stale, int)
+    assert_type(engine.readiness(), jobs.Readiness)
+    assert_type(engine.readiness().problem, str | None)
     found = engine.get(1)
     assert found is not None
     assert_type(found.earlier, tuple[jobs.Earlier, ...])

@@ -10,7 +10,7 @@ from otpy.core.text import safe_repr
 from otpy.jobs.declared import is_text
 from otpy.jobs.model.job import State
 
-__all__ = ["CrewLook", "Look", "QueueLook", "ScheduleLook", "StoreLook", "Want", "limit_problem"]
+__all__ = ["CrewLook", "Look", "QueueLook", "Readiness", "ScheduleLook", "StoreLook", "Want", "limit_problem"]
 
 MOST = 2**63 - 1
 """The highest number that a store has."""
@@ -88,7 +88,7 @@ class StoreLook:
     """How it stands with an engine's store, as its own program has found it."""
 
     path: str
-    """The file."""
+    """The file, or the address of the server without its password."""
     stale: int = 0
     """Writes about attempts that were refused since the engine began, for their jobs had been taken back: ends, notes
     and what was to be done `once`. Each is a `StaleWrite` event, too."""
@@ -96,6 +96,23 @@ class StoreLook:
     """Why nothing is kept just now; None when all is well."""
     since: float | None = None
     """Seconds for which that has lasted."""
+    tries: int = 0
+    """How often something was to be kept meanwhile, and was not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether an engine takes in jobs, as its own program has found it: what a probe asks."""
+
+    problem: str | None = None
+    """Why it does not, in one line; None when it does."""
+    since: float | None = None
+    """Seconds for which that has lasted, where it is known."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it does."""
+        return self.problem is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

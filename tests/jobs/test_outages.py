@@ -1,0 +1,156 @@
+"""An engine whose server is away for a while, or hangs: what is refused, what goes on, and what a probe is told."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import otpy
+from otpy import jobs
+from otpy.events import LeaderLost, StaleWrite, StoreFailed, StoreRecovered
+from otpy.jobs import health
+from otpy.jobs.writer import Writer
+from otpy.testing import Gate, Recorder
+from support.postgres import fresh_url, server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RUNS: list[int] = []
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    """Where a job stops."""
+    RUNS.clear()
+    with Gate() as gate:
+        yield gate
+
+
+def kinds(gate: Gate) -> list[Any]:
+    @jobs.job(name="wait", timeout=None)
+    def wait() -> str:
+        RUNS.append(jobs.current().token)
+        if len(RUNS) == 1:
+            gate.wait()
+        return "done"
+
+    @jobs.job(name="note")
+    def note() -> None:
+        """Is done at once."""
+
+    return [wait, note]
+
+
+def test_a_job_goes_on_while_the_server_is_away_and_what_came_of_it_is_kept_when_that_is_back(
+    system: otpy.System, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "CALM", 0.0)
+    wait, note = kinds(gate)
+    system.start(jobs.engine(fresh_url(), [wait, note], lease=30.0))
+    client = jobs.of(system)
+    kept = client.enqueue(wait.new())
+    gate.reached()
+    assert client.readiness() == jobs.Readiness()
+    with Recorder(system, StoreFailed) as failed, Recorder(system, StoreRecovered) as recovered:
+        with server().down():
+            errors = [refused(client, note) for _ in range(3)]
+            seen, store = client.readiness(), client.store()
+            gate.open()
+        assert client.wait(kept.id, 60.0).result_value == "done"
+        assert client.wait(client.enqueue(note.new()).id, 60.0).state == "done"
+    assert RUNS == [1], "its lease held"
+    assert not seen.is_ready
+    assert (seen.problem or "").startswith(f"{store.path}: nothing is kept")
+    assert "the server cannot be reached" in (seen.problem or "")
+    assert seen.since is not None
+    assert store.tries >= errors[-1].tries >= errors[0].tries >= 1
+    assert "; nothing has been kept for " in str(refused_with(errors))
+    assert (len(failed.events), len(recovered.events) >= 1) == (1, True)
+    assert client.readiness().is_ready
+
+
+def refused(client: jobs.Client, kind: Any) -> jobs.StoreError:
+    with pytest.raises(jobs.StoreError, match="the server cannot be reached") as told:
+        client.enqueue(kind.new())
+    return told.value
+
+
+def refused_with(errors: list[jobs.StoreError]) -> jobs.StoreError:
+    """The one who was told after most tries."""
+    most = max(errors, key=lambda one: one.tries)
+    return type(most)(most.path, most.problem, seconds=most.seconds, tries=max(2, most.tries))
+
+
+def test_a_job_whose_lease_is_over_when_the_server_is_back_is_begun_again_and_ends_once(
+    system: otpy.System, gate: Gate
+) -> None:
+    wait, note = kinds(gate)
+    system.start(jobs.engine(fresh_url(), [wait, note], lease=1.5))
+    client = jobs.of(system)
+    kept = client.enqueue(wait.new())
+    gate.reached()
+    lost = threading.Event()
+    system.events.attach(lambda _: lost.set(), LeaderLost)
+    with Recorder(system, StaleWrite) as stale:
+        with server().down():
+            assert lost.wait(30.0), "who leads goes by its own clock"
+        gate.open()
+        job = client.wait(kept.id, 60.0)
+    assert (job.result_value, job.crashes, len(RUNS)) == ("done", 1, 2)
+    assert [one.job for one in stale.of(StaleWrite)] in ([], [kept.id])
+
+
+def test_nobody_waits_for_a_server_that_has_failed_and_hangs(system: otpy.System, gate: Gate) -> None:
+    """Each call would last until it gives up, and its caller be told that nobody knows whether it was done."""
+    _, note = kinds(gate)
+    system.start(jobs.engine(fresh_url(), [note], lease=30.0, busy=0.5))
+    client = jobs.of(system, seconds=30.0)
+    client.wait(client.enqueue(note.new()).id, 30.0)
+    with Recorder(system, StoreFailed) as failed:
+        with server().frozen():
+            with pytest.raises(jobs.StoreError, match=r"no answer for 0\.6 s"):
+                client.enqueue(note.new())
+            trying = client._writer
+            trying.cast(Writer.submit, lambda _: None, lambda _: None)
+            seen = client.readiness()
+        made = enqueued_at_last(client, note)
+        assert client.wait(made.id, 30.0).state == "done"
+    assert "no answer" in (seen.problem or "")
+    assert len(failed.events) == 1
+
+
+def enqueued_at_last(client: jobs.Client, kind: Any) -> Any:
+    """As who is told that the store has failed does it: once more."""
+    while True:
+        try:
+            return client.enqueue(kind.new())
+        except jobs.StoreError:
+            continue
+
+
+def test_who_stands_by_tells_of_the_outage_and_lives_through_it(
+    system: otpy.System, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its looks at who leads ended the writer, and that could not be started again: the whole program gave up."""
+    monkeypatch.setattr(health, "CALM", 0.0)
+    _, note = kinds(gate)
+    url, other = fresh_url(), otpy.System("other")
+    other.start(jobs.engine(url, [note], lease=30.0))
+    jobs.of(other).wait(jobs.of(other).enqueue(note.new()).id, 30.0)
+    system.start(jobs.engine(url, [note], lease=2.0))
+    failed, recovered = threading.Event(), threading.Event()
+    system.events.attach(lambda _: failed.set(), StoreFailed)
+    system.events.attach(lambda _: recovered.set(), StoreRecovered)
+    with server().down():
+        assert failed.wait(30.0)
+        assert not jobs.of(system).readiness().is_ready
+    assert recovered.wait(30.0)
+    assert jobs.of(system).readiness().is_ready
+    assert other.stop(timeout=10.0) == []
+
+
+def test_a_probe_is_told_when_no_engine_runs(system: otpy.System) -> None:
+    assert jobs.of(system).readiness().problem == str(jobs.NoEngineError("jobs"))
