@@ -15,6 +15,7 @@ from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.lead import is_shared
 from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.spec import new_job
 
@@ -257,6 +258,8 @@ class Setup:
     def _problems(self) -> Iterator[str]:
         if self.profile not in ("full", "fast"):
             yield f"profile={safe_repr(self.profile)}: full or fast"
+        if is_shared(self.name):
+            yield f"name={self.name!r}: what begins so is for names that programs share"
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
         for kind in self.kinds.values():

@@ -59,6 +59,7 @@ def an_engine(kinds: Any = (SEND,), **options: Any) -> object:
         (lambda: an_engine(crews=[3]), "3 is not one of the values of jobs.Crew that belong here"),
         (lambda: an_engine(crews=[jobs.Crew(name="a"), jobs.Crew(name="a", size=2)]), "two of its crews have the name"),
         (lambda: an_engine(crews=[jobs.Crew(name="a", queues="mail")]), "queues='mail': a tuple of texts, or None"),  # type: ignore[arg-type]
+        (lambda: an_engine(name="names/jobs"), "what begins so is for names that programs share"),
         (lambda: an_engine(crews=[jobs.Crew(name="", size=3)]), "Crew(name=''): a text"),
         (lambda: an_engine(cron=["* * * * *"]), "is not one of the values of jobs.Cron that belong here"),
         (lambda: an_engine(cron=[jobs.cron("* * * * *", SPEC)] * 2 + [jobs.cron("1 * * * *", SPEC)]), "have the id"),

@@ -205,6 +205,12 @@ class Transaction(Protocol):
     def resign(self, fence: Fence, owner: str) -> None:
         """Lead no longer; the row stays, for its epoch must grow."""
 
+    def is_current(self, fence: Fence) -> bool:
+        """Whether this one still leads; nobody else can be elected until the transaction has ended."""
+
+    def elected(self, prefix: str) -> list[tuple[str, Lead]]:
+        """Who was elected last, for each name that begins so, in the order of the names."""
+
 
 class Store(Protocol):
     """A place for jobs. One thread writes; what it hands out is values."""

@@ -191,6 +191,35 @@ def test_a_lead_that_is_over_whatever_the_clock_says_is_given_away_unless_it_was
     assert store.lead("y") is None
 
 
+def test_an_epoch_is_current_until_its_time_is_over_or_it_resigns(store: Store, clock: Clock) -> None:
+    mine = Fence(name="x", epoch=1)
+    with store.transaction() as tx:
+        assert not tx.is_current(mine)
+        tx.elect("x", "a", 100)
+        assert tx.is_current(mine)
+        assert not tx.is_current(Fence(name="x", epoch=2))
+        assert not tx.is_current(Fence(name="y", epoch=1))
+    clock.now += 100
+    with store.transaction() as tx:
+        assert not tx.is_current(mine)
+        tx.elect("x", "a", 100)
+        tx.resign(Fence(name="x", epoch=2), "a")
+        assert not tx.is_current(Fence(name="x", epoch=2))
+
+
+def test_who_was_elected_last_is_told_name_by_name(store: Store, clock: Clock) -> None:
+    with store.transaction() as tx:
+        for name in ("b/2", "a/1", "b/%", "b"):
+            tx.elect(name, "us", 100)
+        clock.now += 1
+        assert [(name, lead.owner, lead.epoch) for name, lead in tx.elected("b/")] == [
+            ("b/%", "us", 1),
+            ("b/2", "us", 1),
+        ]
+        assert tx.elected("b/%") == [("b/%", store.lead("b/%"))]
+        assert [name for name, _ in tx.elected("")] == ["a/1", "b", "b/%", "b/2"]
+
+
 # The clock is set.
 
 

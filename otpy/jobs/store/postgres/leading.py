@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.sql.base import Base
 
-__all__ = ["elect", "holds", "lead", "lead_on", "resign"]
+__all__ = ["elect", "holds", "lead", "lead_on", "leads", "resign"]
 
 LEAD = """
-select owner, epoch, elected_at, expires_at, ttl_ms from otpy_term join otpy_beat using (name, epoch) where name = ?
+select name, owner, epoch, elected_at, expires_at, ttl_ms from otpy_term join otpy_beat using (name, epoch)
 """
 TERM = """
 insert into otpy_term (name, owner, epoch, elected_at) values (?, ?, 1, ?)
@@ -64,11 +64,14 @@ def _leads(found: Lead | None, owner: str, over: Lead | None, now: int) -> bool:
 
 def lead(db: Base, name: str) -> Lead | None:
     """Who was elected last."""
-    row = db.execute(LEAD, (name,)).fetchone()
-    if row is None:
-        return None
-    owner, epoch, elected_at, expires_at, ttl_ms = row
-    return Lead(owner=owner, epoch=epoch, elected_at=elected_at, expires_at=expires_at, ttl_ms=ttl_ms)
+    row = db.execute(f"{LEAD} where name = ?", (name,)).fetchone()
+    return None if row is None else Lead.of(row[1:])
+
+
+def leads(db: Base, prefix: str) -> list[tuple[str, Lead]]:
+    """The same for each name that begins so."""
+    rows = db.execute(f"{LEAD} where starts_with(name, ?) order by name", (prefix,))
+    return [(name, Lead.of(row)) for name, *row in rows]
 
 
 def lead_on(db: Base, fence: Fence, owner: str, ttl_ms: int, now: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otpy.jobs.model.lead import is_shared
 from otpy.jobs.store.postgres import bulk, leading, lent
 from otpy.jobs.store.postgres.failures import MISTAKES
 from otpy.jobs.store.sql import claims, enqueue
@@ -70,22 +71,32 @@ class PostgresTransaction(SqlTransaction):
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does."""
         epoch = leading.elect(self._db, name, owner, ttl_ms, over, self.now)
-        self.leads = epoch is not None
+        self._know(name, leads=epoch is not None)
         return epoch
 
     def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
         """Go on leading."""
-        self.leads = leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
-        return self.leads
+        extended = leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
+        self._know(fence.name, leads=extended)
+        return extended
 
     def resign(self, fence: Fence, owner: str) -> None:
         """Lead no longer."""
         leading.resign(self._db, fence, owner, self.now)
         self._held.clear()
-        self.leads = False
+        self._know(fence.name, leads=False)
 
-    def _holds(self, fence: Fence) -> bool:
+    def is_current(self, fence: Fence) -> bool:
         """Asked once: from then on nobody else can be elected until the end."""
         if fence not in self._held and leading.holds(self._db, fence, self.now):
             self._held.add(fence)
         return fence in self._held
+
+    def elected(self, prefix: str) -> list[tuple[str, Lead]]:
+        """Who was elected last."""
+        return leading.leads(self._db, prefix)
+
+    def _know(self, name: str, *, leads: bool) -> None:
+        """What has come out of who leads; who holds a name shared among programs has nobody's duties by that."""
+        if not is_shared(name):
+            self.leads = leads

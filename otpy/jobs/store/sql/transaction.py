@@ -60,7 +60,7 @@ class SqlTransaction(ABC):
 
     def claim(self, asks: Sequence[Ask], by: Fence | Station) -> list[Job] | None:
         """Give jobs to agents."""
-        if not (hosts.works(self._db, by, self.now) if isinstance(by, Station) else self._holds(by)):
+        if not (hosts.works(self._db, by, self.now) if isinstance(by, Station) else self.is_current(by)):
             return None
         return wishes.claim_all(self._db, self._tally, asks, self.now, self.ways)
 
@@ -70,7 +70,7 @@ class SqlTransaction(ABC):
 
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up what has waited."""
-        return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self._holds(fence) else None
+        return fair.age(self._db, step_ms=step_ms, limit=limit, now=self.now) if self.is_current(fence) else None
 
     def ready(self) -> set[str]:
         """The queues that have ready jobs."""
@@ -154,15 +154,15 @@ class SqlTransaction(ABC):
 
     def promote(self, limit: int, fence: Fence) -> set[str] | None:
         """Make those ready whose time has come."""
-        return upkeep.promote(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+        return upkeep.promote(self._db, self._tally, limit, self.now) if self.is_current(fence) else None
 
     def expire(self, limit: int, fence: Fence) -> list[int] | None:
         """Give up those that are overdue."""
-        return upkeep.expire(self._db, self._tally, limit, self.now) if self._holds(fence) else None
+        return upkeep.expire(self._db, self._tally, limit, self.now) if self.is_current(fence) else None
 
     def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
         """Take back jobs of dead programs."""
-        if not self._holds(fence):
+        if not self.is_current(fence):
             return None
         if lease_ms is not None:
             upkeep.shorten(self._db, self.now + lease_ms)
@@ -222,7 +222,7 @@ class SqlTransaction(ABC):
 
     def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
         """Enqueue the job of a schedule."""
-        if not self._holds(fence):
+        if not self.is_current(fence):
             return None
         return planned.fire(self._db, self._tally, id, at=at, run_at=run_at, now=self.now)
 
@@ -263,8 +263,12 @@ class SqlTransaction(ABC):
         """Lead no longer."""
 
     @abstractmethod
-    def _holds(self, fence: Fence) -> bool:
+    def is_current(self, fence: Fence) -> bool:
         """Whether this leader still leads, until the transaction ends."""
+
+    @abstractmethod
+    def elected(self, prefix: str) -> list[tuple[str, Lead]]:
+        """Who was elected last."""
 
     def finish(self) -> None:
         """Write what was gathered; right before the commit."""

@@ -83,8 +83,13 @@ class SqliteTransaction(SqlTransaction):
         """Lead no longer."""
         leading.resign(self._db, fence, owner, self.now)
 
-    def _holds(self, fence: Fence) -> bool:
+    def is_current(self, fence: Fence) -> bool:
+        """Whether it leads; nobody else writes meanwhile."""
         return leading.holds(self._db, fence, self.now)
+
+    def elected(self, prefix: str) -> list[tuple[str, Lead]]:
+        """Who was elected last."""
+        return leading.leads(self._db, prefix)
 
     def _shrink(self) -> None:
         """Give unused pages back when they are many, a few at a time; else they are soon used again."""
