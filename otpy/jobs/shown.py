@@ -68,7 +68,7 @@ def job_line(job: Job, now: int) -> dict[str, object]:
         "owner": job.owner,
         "reason": visible(str(hide("", job.reason)), ERROR_LIMIT),
         "replay_of": job.replay_of,
-        **{name: _seconds(getattr(job, name), now) for name in TIMES},
+        **{name: _seconds(getattr(job, name) or None, now) for name in TIMES},
     }
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import Attempt, State
 
-__all__ = ["Ask", "Once", "Rate", "Settled"]
+__all__ = ["Ask", "Limits", "Once", "Rate", "Settled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,23 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many may run at once, in all programs together: the store counts, and no other claim gets in between."""
+
+    queue: int | None = None
+    """Jobs of the only queue of the wish."""
+    tenant: int | None = None
+    """Jobs of each tenant in it."""
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Jobs of a kind, in whichever queue; one that is not here has no limit."""
+
+    @property
+    def is_of_queue(self) -> bool:
+        """Whether jobs of the queue are counted."""
+        return (self.queue, self.tenant) != (None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A wish for jobs on behalf of agents that are named; those with the same owners share them, in their order."""
 
@@ -58,6 +75,9 @@ class Ask:
     """Kinds that are held back, or have reached their limit."""
     kinds: tuple[str, ...] | None = None
     """Only these; None means any."""
+    limits: Limits | None = None
+    """What the store is to count: what these leave becomes the rooms that follow, if it is less than they are. None
+    where one program alone claims, and counts by itself."""
     kind_rooms: Mapping[str, int] = field(default_factory=dict)
     """How many more of a kind may run; a kind that is not here has no limit."""
     room: int | None = None

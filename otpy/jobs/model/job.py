@@ -81,6 +81,7 @@ class Job(NamedTuple):
     owner: str
     """The agent that has it, for people; empty while it waits."""
     lease_until: int | None
+    """When it is given up unless its program is heard of; 0 where that is over, and its place in a limit is free."""
     created_at: int
     finished_at: int | None = None
     progress: bytes | None = None

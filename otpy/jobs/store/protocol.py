@@ -90,7 +90,11 @@ class Transaction(Protocol):
         """
 
     def renew(self, held: Sequence[tuple[int, int]], lease_ms: int) -> list[tuple[int, int]]:
-        """Extend the leases of these (id, token); returns those that are lost."""
+        """Extend the leases of these (id, token); returns those that are lost.
+
+        One that is over can be extended while the job is still `running`, unless a claim with `Limits` has counted
+        meanwhile: then there may be another one in its place.
+        """
 
     def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> bool:
         """Keep how far a running job is; None leaves what is there. False for a token that is no longer its own."""

@@ -59,7 +59,8 @@ returning id, otpy_job.token, queue, otpy_job.state, otpy_job.run_at, otpy_job.s
 
 RENEW = """
 update otpy_job set lease_until = ? from unnest(cast(? as bigint[]), cast(? as bigint[])) as held (job, token)
-where id = job and otpy_job.token = held.token and state = 'running' returning id, otpy_job.token
+where id = job and otpy_job.token = held.token and state = 'running' and lease_until > 0
+returning id, otpy_job.token
 """
 
 TYPES = {  # those that are no texts

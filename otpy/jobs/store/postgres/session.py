@@ -77,7 +77,9 @@ class Session(Statements):
 
     def __init__(self, url: str, patience: float, *, is_fast: bool, is_reader: bool = False) -> None:
         """Connect; one that `is_reader` can write nothing. Raises psycopg.OperationalError, or StoreError."""
-        self._begin = "begin read only" if is_reader else "begin"
+        # Each statement is to see what was committed before it, whatever the database is set to: who counts what runs
+        # waits first for who counts just now.
+        self._begin = f"begin isolation level read committed{' read only' if is_reader else ''}"
         timeout_ms = max(1, round(patience * 1_000))
         # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and
         # is cut off is so no longer than this; else a leader that is gone would keep others from being elected.

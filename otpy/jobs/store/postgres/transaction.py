@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.lead import is_shared
-from otpy.jobs.store.postgres import bulk, leading, lent
+from otpy.jobs.store.postgres import bulk, leading, lent, limits
 from otpy.jobs.store.postgres.failures import MISTAKES
 from otpy.jobs.store.sql import claims, enqueue
 from otpy.jobs.store.sql.transaction import SqlTransaction
@@ -28,7 +28,7 @@ class PostgresTransaction(SqlTransaction):
     """Between `begin` and `commit`, beside those of others: each statement sees what was committed before it."""
 
     mistakes = MISTAKES
-    ways = Ways(bulk.giving, bulk.claim)
+    ways = Ways(bulk.giving, bulk.claim, limits.lock)
 
     def __init__(self, session: Session, now: int, counts: Counts, redact: Callable[[str], str] | None) -> None:
         """Begun already."""

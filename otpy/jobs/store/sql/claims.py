@@ -180,8 +180,8 @@ def remember(db: Base, id: int, attempt: Attempt | None) -> None:
 
 
 def renew(db: Base, claims: Sequence[tuple[int, int]], until: int) -> list[tuple[int, int]]:
-    """Extend leases; returns those that are no longer held."""
-    text = f"update otpy_job set lease_until = ? {AS_CLAIMED}"  # noqa: S608 - our own text
+    """Extend leases; returns those that are no longer held, or were over when somebody had to count."""
+    text = f"update otpy_job set lease_until = ? {AS_CLAIMED} and lease_until > 0"  # noqa: S608 - our own text
     return [claim for claim in claims if not db.execute(text, (until, *claim)).rowcount]
 
 

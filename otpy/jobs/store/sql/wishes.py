@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from otpy.jobs.store.sql import fair
+from otpy.jobs.store.sql import fair, limits
 from otpy.jobs.store.sql.rows import marks
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Giving: TypeAlias = Callable[[Base, Ask, str, tuple[str, ...]], Iterator[str]]
     Claiming: TypeAlias = Callable[[Base, Tally, Ask, int], list[Job]]
+    Locking: TypeAlias = Callable[[Base, list[str]], object]
 
 __all__ = ["Ways", "claim_all"]
 
@@ -31,18 +32,23 @@ class Ways:
     """Which queues of a wish have something, in their order; with what limits that, and its values."""
     claim: Claiming
     """Take the first ones, without limits."""
+    lock: Locking
+    """Have who else asks for one of these keys wait; they are sorted."""
 
 
 def claim_all(db: Base, tally: Tally, asks: Sequence[Ask], now: int, ways: Ways) -> list[Job]:
     """Give jobs to whoever wishes for them: each owner one, though it stands in several wishes."""
     jobs: list[Job] = []
     served: Counter[tuple[str, ...]] = Counter()
-    for ask in asks:
+    for ask in limits.within(db, asks, now, ways.lock):
+        if ask.room is not None and ask.room <= 0:
+            continue
         for queue in _giving(db, ask, ways):
             owners = ask.owners[served[ask.owners] :]
             if not owners:
                 break
-            found = _claim(db, tally, _narrowed(ask, queue, owners, jobs), now, ways)
+            wish = _narrowed(ask, queue, owners, jobs)
+            found = _claim(db, tally, wish, now, ways) if wish.owners else []
             served[ask.owners] += len(found)
             jobs += found
     return jobs
@@ -53,8 +59,8 @@ def _giving(db: Base, ask: Ask, ways: Ways) -> Iterator[str]:
     kinds = None if ask.kinds is None else [kind for kind in ask.kinds if _may_run(ask, kind)]
     if kinds == [] or not ask.needs:
         return iter(())  # SQLite plans nothing for an index that is asked for nothing
-    limits = "" if kinds is None else f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)})"
-    return ways.giving(db, ask, limits, () if kinds is None else (*kinds, *ask.needs))
+    chosen = "" if kinds is None else f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)})"
+    return ways.giving(db, ask, chosen, () if kinds is None else (*kinds, *ask.needs))
 
 
 def _may_run(ask: Ask, kind: str) -> bool:

@@ -50,11 +50,15 @@ def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator
         yield queue
 
 
+def lock(db: Base, keys: list[str]) -> None:
+    """Nothing is to be done: of all transactions that may write one is under way."""
+
+
 class SqliteTransaction(SqlTransaction):
     """Between `begin immediate` and `commit`: nobody else writes meanwhile."""
 
     mistakes = MISTAKES
-    ways = Ways(giving, claim)
+    ways = Ways(giving, claim, lock)
 
     def __init__(self, db: sqlite3.Connection, now: int, known: Known, redact: Callable[[str], str] | None) -> None:
         """Begun already."""

@@ -120,6 +120,11 @@ create table otpy_rate (
     tat double precision not null
 );
 
+-- What is locked by who counts the running jobs of a queue or a kind, to give no more than its limit leaves.
+create table otpy_limit (
+    key text collate "C" primary key
+);
+
 -- Queues that are paused by hand.
 create table otpy_paused (
     queue text collate "C" primary key,
