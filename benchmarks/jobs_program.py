@@ -1,4 +1,4 @@
-"""A program of two for the rows `failover_leases` and `rescue_leases`: an engine on a file, until it is killed."""
+"""A program of two for rows about several of them: an engine on a store, until it is killed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ import sys
 import time
 
 import otpy
+from benchmarks.programs import say
 from otpy import jobs
-
-
-def say(word: str) -> None:
-    """One word, and when; the clock is the same for all programs of a machine."""
-    sys.stdout.write(f"{word} {time.monotonic()}\n")
-    sys.stdout.flush()
 
 
 @jobs.job(timeout=None)
@@ -22,15 +17,27 @@ def long() -> None:
     time.sleep(600.0)
 
 
-def main(path: str, lease: float) -> None:
-    """Run the engine; each line that comes in enqueues a job."""
+@jobs.job
+def tell() -> None:
+    """Say when it begins."""
+    say("begun")
+
+
+KINDS = {"long": long, "tell": tell}
+IDLE = jobs.Crew(name="pool", queues=("nobody's",))
+
+
+def main(path: str, lease: float, role: str = "work") -> None:
+    """Run the engine; each line that comes in enqueues a job of that kind. One to `enqueue` does none itself."""
     system = otpy.System("program")
-    system.start(jobs.engine(path, [long], lease=lease))
+    system.start(jobs.engine(path, [*KINDS.values()], lease=lease, crews=() if role == "work" else (IDLE,)))
     say("ready")
-    for _ in sys.stdin:
-        jobs.of(system).enqueue(long.new())
+    for line in sys.stdin:
+        spec, at = KINDS[line.strip()].new(), time.monotonic()
+        jobs.of(system).enqueue(spec)
+        say("enqueued", at)
     time.sleep(600.0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    main(sys.argv[1], float(sys.argv[2]), *sys.argv[3:])

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing, contextmanager
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks.measure import median, percentile, rate
+from benchmarks.measure import median, percentile, rate, wait_for
 from benchmarks.model import Figures
 from benchmarks.otpy_side import VERSION
+from benchmarks.programs import started
 from benchmarks.stores import folder, in_threads, one_by_one
 from otpy import jobs
 from otpy.jobs.model.claim import Ask, Settled
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "VERSION"]
 
-LOOK = 0.002
 FAR = 3_600.0
 AT_ONCE = jobs.Retry(errors=1_000_000, crashes=1_000_000, backoff=otpy.Backoff(first=0.0, most=0.0))
 TIMES: dict[int, list[float]] = {}
@@ -99,15 +97,6 @@ def done(client: jobs.Client) -> int:
     return sum(look.numbers.get("done", 0) for look in client.queues())
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Look until it is so."""
-    until = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > until:
-            raise TimeoutError(f"not within {seconds:g} s")
-        time.sleep(LOOK)
-
-
 def work(job: Job) -> Figures:
     count = job.size("jobs")
     with folder() as place:
@@ -155,61 +144,37 @@ def rescue_down(job: Job) -> Figures:
 
 
 def failover(job: Job) -> Figures:
-    """Two programs; the one that leads is killed while its job runs. Each says when it begins one."""
-    lease = job.sizes["lease"]
+    """On a file."""
     with folder() as place:
         path = place / "jobs.db"
-        programs = [_program(path, lease)]
-        try:
-            _said(programs[0], "ready")
-            programs.append(_program(path, lease))
-            _said(programs[1], "ready")
-            _pipe(programs[0].stdin).write(b"enqueue\n")
-            _pipe(programs[0].stdin).flush()
-            _said(programs[0], "begun")
+
+        def epoch() -> int:
+            with closing(sqlite3.connect(path)) as db:
+                return int(db.execute("select coalesce(max(epoch), 0) from otpy_leader").fetchone()[0])
+
+        led, begun = survived(path, job.sizes["lease"], epoch)
+    return Figures(values={"failover_leases": led, "rescue_leases": begun})
+
+
+def survived(path: Path | str, lease: float, epoch: Callable[[], int]) -> tuple[float, float]:
+    """Two programs; the one that leads is killed while its job runs. Each says when it begins one.
+
+    Returns:
+        leases until the other one leads, and until the job runs there.
+    """
+    program = ("jobs_program", path, lease)
+    with started(program) as (first,):
+        first.ask("long")
+        first.said("begun")  # by itself, for there is no other yet
+        with started(program) as (second,):
             time.sleep(lease)
-            epoch = _epoch(path)
+            before = epoch()
             killed = time.monotonic()
-            programs[0].kill()
-            wait_for(lambda: _epoch(path) > epoch)
+            first.kill()
+            wait_for(lambda: epoch() > before)
             led = time.monotonic()
-            begun = _said(programs[1], "begun")
-        finally:
-            for program in programs:
-                _end(program)
-    values = {"failover_leases": (led - killed) / lease, "rescue_leases": (begun - killed) / lease}
-    return Figures(values=values)
-
-
-def _program(path: Path, lease: float) -> subprocess.Popen[bytes]:
-    argv = [sys.executable, "-m", "benchmarks.jobs_program", str(path), str(lease)]
-    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    return cast("IO[bytes]", pipe)
-
-
-def _said(program: subprocess.Popen[bytes], word: str) -> float:
-    """When it said so, by the clock that all programs of a machine share."""
-    for line in _pipe(program.stdout):
-        said, _, when = line.decode().partition(" ")
-        if said == word:
-            return float(when)
-    raise RuntimeError(f"it ended before it said {word!r}")
-
-
-def _epoch(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as db:
-        return int(db.execute("select coalesce(max(epoch), 0) from otpy_leader").fetchone()[0])
-
-
-def _end(program: subprocess.Popen[bytes]) -> None:
-    program.kill()
-    program.wait()
-    for pipe in (program.stdin, program.stdout):
-        if pipe is not None:
-            pipe.close()
+            begun = second.said("begun")
+    return (led - killed) / lease, (begun - killed) / lease
 
 
 def growth(job: Job) -> Figures:

@@ -21,6 +21,8 @@ T = TypeVar("T")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FIRST_COUNT = 200
 PAUSE = 0.001
+LOOK = 0.002
+"""Seconds between two looks whether something has come about."""
 NEAR_ENOUGH = 0.7
 """A batch this share of the asked time is long enough; the next would be twice as long."""
 
@@ -86,6 +88,15 @@ def sample(work: Callable[[], object], seconds: float, most: int) -> list[float]
         time.sleep(PAUSE)
         samples.append(elapsed(work))
     return samples
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 150.0) -> None:
+    """Look until it is so."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise TimeoutError(f"not within {seconds:g} s")
+        time.sleep(LOOK)
 
 
 def rss() -> int:

@@ -34,6 +34,10 @@ MODULES = {
 }
 
 
+NEEDS = {"everything-is-an-actor": (3, 12), "litequeue": (3, 12), "oban": (3, 12)}
+"""The first Python of peers that do not run on all of ours."""
+
+
 class ProcessSide:
     """A contender behind line processes: one that stays for the whole run, and one for each fresh job.
 
@@ -79,10 +83,12 @@ class PythonSide(ProcessSide):
 
     def __init__(self, name: str, log: Path, module: str | None = None) -> None:
         super().__init__()
-        self.log = log
+        self.log, self.needs = log, NEEDS.get(name, (3, 11))
         self.module = MODULES[name] if module is None else module
 
     def start(self) -> LineProcess:
+        if sys.version_info < self.needs:
+            raise MissingError(f"not on this Python: it needs {'.'.join(map(str, self.needs))}")
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         argv = [sys.executable, "-m", "benchmarks.worker", self.module]
         process = LineProcess(argv, self.log, {**os.environ, "PYTHONPATH": path})

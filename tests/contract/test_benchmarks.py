@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import tomllib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks import compare, jobs_side, kernel
-from benchmarks.jobs import MODULES, open_sides
+from benchmarks import compare, jobs, jobs_side, kernel, sides
+from benchmarks.jobs import MODULES, PG_MODULES, open_sides
 from benchmarks.jobs_plan import JOBS
 from benchmarks.lines import LineProcess
 from benchmarks.measure import percentile, rate
 from benchmarks.model import FLOOR, OTPY, Aim, Experiment, FailedError, Figures, Job, MissingError, Row
+from benchmarks.pg_plan import PG_JOBS
 from benchmarks.plan import PLAN
+from benchmarks.postgres import SERVER
+from benchmarks.programs import Program, started
 from benchmarks.run import sizes
 from benchmarks.sides import PythonSide
+from support.postgres import server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -223,7 +229,9 @@ def test_the_plan_of_jobs_has_every_row_of_its_issue_and_sides_for_it(tmp_path: 
             *("failover_leases", "breaker_1", "breaker_16", "growth", "overhead"),
         ]
     )
-    assert {side for experiment in JOBS for side in experiment.sides} == set(open_sides(tmp_path)) == set(MODULES)
+    assert (
+        {side for experiment in JOBS for side in experiment.sides} == set(open_sides(MODULES, tmp_path)) == set(MODULES)
+    )
 
 
 @pytest.mark.parametrize("experiment", JOBS, ids=lambda one: one.name)
@@ -238,6 +246,56 @@ def test_otpy_measures_every_experiment_of_jobs(
     jobs = 50 if experiment.name == "overhead" else 3  # in batches; and agents that crash have a back-off
     job = Job(experiment=experiment.name, seconds=0.001, count=16, sizes={**experiment.full, "jobs": jobs, "calls": 2})
     assert set(jobs_side.MEASURES[experiment.name](job).values) == {row.name for row in experiment.rows}
+
+
+def test_the_plan_on_postgres_has_every_row_of_its_issue_and_sides_for_it() -> None:
+    names = {row.name for experiment in PG_JOBS for row in experiment.rows}
+    assert names >= {"pg_work", "pg_enqueue_bulk", "pg_latency_p50_ms", "pg_failover_leases"}
+    assert {side for experiment in PG_JOBS for side in experiment.sides} == set(PG_MODULES)
+
+
+@pytest.mark.any_python
+@pytest.mark.parametrize("side", [OTPY, FLOOR])
+def test_jobs_are_measured_on_postgres(side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes no program of its own; the others are only there."""
+    monkeypatch.setenv(SERVER, str(server().folder))
+    measures = import_module(f"benchmarks.{PG_MODULES[side]}").MEASURES
+    planned = {experiment.name: experiment for experiment in PG_JOBS if side in experiment.sides}
+    assert measures.keys() == planned.keys()
+    for name in ("pg_enqueue_bulk", "pg_work"):
+        job = Job(experiment=name, seconds=0.001, count=100, sizes={"jobs": 100})
+        assert set(measures[name](job).values) == {row.name for row in planned[name].rows}
+
+
+def test_without_a_server_the_jobs_on_postgres_say_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "programs", lambda: None)
+    assert jobs.main(["--postgres", "--quick"]) == 1
+    assert capsys.readouterr().err.startswith("no PostgreSQL")
+
+
+def test_a_program_says_when_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "from benchmarks.programs import say; say('ready'); say(input(), 7.5); input()"
+    monkeypatch.setattr(Program, "command", staticmethod(lambda *_: [sys.executable, "-c", text]))
+    with started(("any",)) as (program,):
+        program.ask("hello")
+        assert program.said("hello") == 7.5
+    assert program.process.returncode == -signal.SIGKILL
+
+
+def test_a_peer_that_does_not_run_on_this_python_is_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sides.NEEDS, "oban", (4, 0))
+    with pytest.raises(MissingError, match=r"not on this Python: it needs 4\.0"):
+        PythonSide("oban", tmp_path / "oban.log", "rivals.oban_side").start()
+
+
+def test_the_pythons_of_the_peers_are_those_of_the_extra() -> None:
+    project = tomllib.loads((sides.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for line in project["optional-dependencies"]["bench"]:
+        name, _, marker = line.partition(";")
+        needs = sides.NEEDS.get(name.partition(">")[0])
+        assert marker.strip() == ("" if needs is None else f"python_version >= '{needs[0]}.{needs[1]}'")
 
 
 def test_what_a_side_needs_otherwise_wins_over_the_size_of_a_quick_run() -> None:
