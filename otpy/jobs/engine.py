@@ -15,6 +15,7 @@ from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
+from otpy.disk.files import rights_of_others
 from otpy.errors import SpecError
 from otpy.events.jobs import StoreExposed
 from otpy.jobs.cron import Cron
@@ -28,7 +29,6 @@ from otpy.jobs.looking import engine_name
 from otpy.jobs.setup import Crew, Queue, Setup
 from otpy.jobs.steward import Steward
 from otpy.jobs.store.opening import clock_of, open_store, readers_of
-from otpy.jobs.store.sqlite.files import rights_of_others
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.where import is_server
 from otpy.jobs.writer import Writer

@@ -16,6 +16,7 @@ FLOORS = {
     "errors": 0,
     "events": 0,
     "core": 0,
+    "disk": 1,
     "runtime": 1,
     "actors": 2,
     "places": 3,

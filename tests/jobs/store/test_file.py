@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from otpy.disk import sqlite
+from otpy.disk.files import FileLock, make_file
 from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore, store, versions
-from otpy.jobs.store.sqlite.files import FileLock, file_system_of, make_file, refuse_network
 
 from .conftest import Clock
 from .shop import claim, get, insert, new, numbers, settle
@@ -76,35 +77,13 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 # Where it may be.
 
-MOUNTS = r"""
-21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw
-36 21 0:31 / /srv/shared rw - nfs4 server:/export rw
-37 36 0:32 / /srv/shared/local\040disk rw - xfs /dev/sdb1 rw
-38 21 0:33 / /srv/over rw - ext4 /dev/sdc1 rw
-39 21 0:34 / /srv/over rw - cifs //server/share rw
-""".strip()
 
-
-@pytest.mark.report("J65", "rails/solid_queue#324")
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/home/me/jobs.db", "ext4"),
-        ("/srv/shared/jobs.db", "nfs4"),
-        ("/srv/sharedness/jobs.db", "ext4"),
-        ("/srv/shared/local disk/jobs.db", "xfs"),
-        ("/srv/over/jobs.db", "cifs"),
-    ],
-)
-def test_the_file_system_of_a_path_is_found(path: str, kind: str) -> None:
-    assert file_system_of(Path(path), MOUNTS) == kind
-
-
-def test_a_network_file_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: MOUNTS)
-    refuse_network(Path("/home/me/jobs.db"))
+def test_a_network_file_system_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = f"36 21 0:31 / {path.parent} rw - nfs4 server:/export rw"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: mounts)
     with pytest.raises(StoreError, match="network file system \\(nfs4\\)"):
-        refuse_network(Path("/srv/shared/jobs.db"))
+        SqliteStore(path)
+    assert not path.exists()
 
 
 # Forks.
@@ -310,8 +289,8 @@ def test_a_damaged_file_is_told_clearly(path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_to_be_looked_at_is_used_without(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "CHECK", -1.0)
-    monkeypatch.setattr(versions, "STEPS", 100)
+    monkeypatch.setattr(sqlite, "CHECK", -1.0)
+    monkeypatch.setattr(sqlite, "STEPS", 100)
     with crashed(path) as copy, opened(copy) as one:
         assert numbers(one) == {"ready": 2_001}
 

@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from otpy.disk.files import sync
 from otpy.jobs.errors import BackupError
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.files import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

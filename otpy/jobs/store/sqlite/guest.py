@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.core.clock import wall_clock
+from otpy.disk.files import seal_if_new
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.guest import Guest
 from otpy.jobs.store.sql.enqueue import insert_all
 from otpy.jobs.store.sql.tally import Tally
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.files import seal_if_new
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 

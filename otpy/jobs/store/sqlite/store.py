@@ -6,40 +6,27 @@ import os
 import sqlite3
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from otpy.core.clock import wall_clock
+from otpy.disk.files import FileError, FileLock, make_file, refuse_network
+from otpy.disk.sqlite import KEPT_OPEN, check, settings
 from otpy.jobs.errors import ArgumentsError, StoreError
 from otpy.jobs.store.sql.tally import Known
 from otpy.jobs.store.sqlite import leading
 from otpy.jobs.store.sqlite.errors import store_error
-from otpy.jobs.store.sqlite.files import FileLock, make_file, refuse_network
 from otpy.jobs.store.sqlite.transaction import MISTAKES, SqliteTransaction
-from otpy.jobs.store.sqlite.versions import check, migrate
+from otpy.jobs.store.sqlite.versions import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from otpy.disk.sqlite import Profile
     from otpy.jobs.model.lead import Lead
 
 __all__ = ["MEMORY", "SqliteStore"]
 
 MEMORY = ":memory:"
-
-SETTINGS = """
-pragma auto_vacuum = incremental;
-pragma journal_mode = wal;
-pragma synchronous = {synchronous};
-pragma foreign_keys = on;
-pragma wal_autocheckpoint = 1000;
-pragma journal_size_limit = 67108864;
-pragma temp_store = memory;
-pragma cache_size = -8000;
-"""
-
-KEPT_OPEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_CONSTRAINT")
-"""Failures after which the connection is sound. After others, of the disk above all, it is made anew: what SQLite
-remembers of a file whose last sync has failed is not what the file says."""
 
 FAILURES = (sqlite3.Error, *MISTAKES)
 
@@ -54,7 +41,7 @@ class SqliteStore:
         self,
         path: Path | str,
         *,
-        profile: Literal["full", "fast"] = "full",
+        profile: Profile = "full",
         patience: float = 5.0,
         now: Callable[[], int] = wall_clock,
         redact: Callable[[str], str] | None = None,
@@ -129,11 +116,11 @@ class SqliteStore:
 
     def _locked(self) -> FileLock:
         path = Path(os.path.realpath(self.path))
-        refuse_network(path)
         try:
+            refuse_network(path)
             make_file(path)
             return FileLock(path, self._patience)
-        except OSError as error:
+        except (OSError, FileError) as error:
             raise store_error(self.path, error) from None
 
     def _unlock(self) -> None:
@@ -151,7 +138,7 @@ class SqliteStore:
         return db
 
     def _prepare(self, db: sqlite3.Connection, lock: FileLock | None) -> None:
-        db.executescript(SETTINGS.format(synchronous="full" if self._profile == "full" else "normal"))
+        db.executescript(settings(self._profile))
         if lock is not None and lock.was_unclean:
             check(db)
             lock.was_unclean = False

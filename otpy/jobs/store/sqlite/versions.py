@@ -1,23 +1,18 @@
-"""Which version the tables have, how they get to the one that is known here, and whether the file is whole."""
+"""Which version the tables have, how they get to the one that is known here."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
 from typing import TYPE_CHECKING
 
+from otpy.disk.sqlite import broken
 from otpy.jobs.errors import StoreBusyError, StoreVersionError
 from otpy.jobs.store.sql.scripts import scripts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KNOWN", "check", "make", "migrate", "version_of"]
-
-CHECK = 2.0
-"""Seconds that the check after an unclean stop may take: a large file is used without it."""
-STEPS = 10_000
-"""Instructions of SQLite between two looks at the time."""
+__all__ = ["KNOWN", "make", "migrate", "version_of"]
 
 SCRIPTS = scripts_of(__package__)
 """What leads from each version to the next; the first one makes all tables of an empty file."""
@@ -32,9 +27,7 @@ def version_of(db: sqlite3.Connection | sqlite3.Cursor) -> int:
         return 0
     (found,) = db.execute("select max(version) from otpy_schema").fetchone()
     if not isinstance(found, int):
-        broken = sqlite3.DatabaseError(f"its version is {found!r}")
-        broken.sqlite_errorname = "SQLITE_CORRUPT"
-        raise broken
+        raise broken(f"its version is {found!r}")
     return found
 
 
@@ -85,21 +78,3 @@ def _statements(script: str) -> list[str]:
             found.append(part)
             part = ""
     return found
-
-
-def check(db: sqlite3.Connection) -> None:
-    """Look whether the file is whole, for a bounded time. Raises sqlite3.DatabaseError."""
-    until = time.monotonic() + CHECK
-    db.set_progress_handler(lambda: time.monotonic() > until, STEPS)
-    try:
-        (said,) = db.execute("pragma quick_check(1)").fetchone()
-    except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
-            raise
-        return
-    finally:
-        db.set_progress_handler(None, 0)
-    if said != "ok":
-        broken = sqlite3.DatabaseError(said)
-        broken.sqlite_errorname = "SQLITE_CORRUPT"
-        raise broken

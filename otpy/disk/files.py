@@ -1,4 +1,4 @@
-"""The file and those beside it: where they may be, who may read them, and who has them open."""
+"""A database's file and those beside it: where they may be, who may read them, and who has them open."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
-from otpy.jobs.errors import StoreBusyError, StoreError
+from otpy.errors import OtpyError
 
-__all__ = ["FileLock", "file_system_of", "make_file", "refuse_network", "rights_of_others", "seal_if_new", "sync"]
+__all__ = [
+    "OWNER_ONLY",
+    "FileError",
+    "FileLock",
+    "file_system_of",
+    "make_file",
+    "refuse_network",
+    "rights_of_others",
+    "seal_if_new",
+    "sync",
+]
 
 PAUSE = 0.01
 """Seconds between two looks whether another program has opened the file."""
@@ -26,6 +36,21 @@ NETWORK = {
     *("fuse.ceph", "fuse.davfs2", "fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "smbfs"),
 }
 """File systems of other machines: their locks do not hold what SQLite needs of them, and files were spoilt so."""
+
+
+class FileError(OtpyError):
+    """A file cannot be used; who opens it for somebody says so in the words of its own users.
+
+    Attributes:
+        path: the file.
+        problem: what stands in the way.
+        is_busy: whether that is another program.
+    """
+
+    def __init__(self, path: str, problem: str, *, is_busy: bool = False) -> None:
+        """Keep them."""
+        self.path, self.problem, self.is_busy = path, problem, is_busy
+        super().__init__(f"{path}: {problem}")
 
 
 def make_file(path: Path) -> None:
@@ -44,8 +69,8 @@ def make_file(path: Path) -> None:
 
 
 def seal_if_new(path: Path) -> None:
-    """Let only its owner read a file in which nothing is yet, before the first jobs are: SQLite makes one for all."""
-    with suppress(OSError):  # somebody else's: an engine says who may read it
+    """Let only its owner read a file in which nothing is yet, before the first row is: SQLite makes one for all."""
+    with suppress(OSError):  # somebody else's: who opens it says who may read it
         if path.stat().st_size == 0:
             path.chmod(OWNER_ONLY)
 
@@ -66,7 +91,7 @@ def sync(path: Path) -> None:
 
 
 def refuse_network(path: Path) -> None:
-    """Raises StoreError for a file on another machine; where the system does not say what is mounted, for none."""
+    """Raises FileError for a file on another machine; where the system does not say what is mounted, for none."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -74,7 +99,7 @@ def refuse_network(path: Path) -> None:
     kind = file_system_of(path, mounts)
     if kind in NETWORK:
         problem = f"it is on a network file system ({kind}), whose locks cannot be relied on: use a local disk"
-        raise StoreError(str(path), problem)
+        raise FileError(str(path), problem)
 
 
 def file_system_of(path: Path, mounts: str) -> str | None:
@@ -89,13 +114,13 @@ def file_system_of(path: Path, mounts: str) -> str | None:
 
 
 class FileLock:
-    """Says that a program has the store open: who comes and is alone knows that nobody is in the middle of anything."""
+    """Says that a program has the file open: who comes and is alone knows that nobody is in the middle of anything."""
 
     def __init__(self, path: Path, patience: float) -> None:
         """Take it, alone if nobody else has it, until `share`.
 
         Raises:
-            StoreBusyError: somebody has been opening the file for longer than `patience` seconds.
+            FileError: somebody has been opening the file for longer than `patience` seconds.
         """
         self._fd = os.open(f"{path}-open", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWNER_ONLY)
         os.fchmod(self._fd, OWNER_ONLY)
@@ -124,7 +149,7 @@ class FileLock:
                 return False
             if time.monotonic() > until:
                 os.close(self._fd)
-                raise StoreBusyError(path, "another program has begun to open it and does not get on")
+                raise FileError(path, "another program has begun to open it and does not get on", is_busy=True)
             time.sleep(PAUSE)
         return True
 
