@@ -11,12 +11,13 @@ import otpy
 from otpy import jobs
 from otpy.events import LeaderLost, StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs import health
-from otpy.jobs.writer import Writer
 from otpy.testing import Gate, Recorder
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.any_python
 
 RUNS: list[int] = []
 
@@ -103,32 +104,47 @@ def test_a_job_whose_lease_is_over_when_the_server_is_back_is_begun_again_and_en
     assert [one.job for one in stale.of(StaleWrite)] in ([], [kept.id])
 
 
-def test_nobody_waits_for_a_server_that_has_failed_and_hangs(system: otpy.System, gate: Gate) -> None:
+def test_nobody_waits_for_a_server_that_has_failed_and_hangs(
+    system: otpy.System, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each call would last until it gives up, and its caller be told that nobody knows whether it was done."""
+    monkeypatch.setattr(health, "CALM", 0.0)
     _, note = kinds(gate)
-    system.start(jobs.engine(fresh_url(), [note], lease=30.0, busy=0.5))
+    system.start(jobs.engine(fresh_url(), [note], lease=3.0, busy=0.5))
     client = jobs.of(system, seconds=30.0)
     client.wait(client.enqueue(note.new()).id, 30.0)
+    recovered = threading.Event()
+    system.events.attach(lambda _: recovered.set(), StoreRecovered)
     with Recorder(system, StoreFailed) as failed:
         with server().frozen():
             with pytest.raises(jobs.StoreError, match=r"no answer for 0\.6 s"):
                 client.enqueue(note.new())
-            trying = client._writer
-            trying.cast(Writer.submit, lambda _: None, lambda _: None)
             seen = client.readiness()
-        made = enqueued_at_last(client, note)
-        assert client.wait(made.id, 30.0).state == "done"
+        assert recovered.wait(30.0)
+        assert client.wait(client.enqueue(note.new()).id, 30.0).state == "done"
     assert "no answer" in (seen.problem or "")
     assert len(failed.events) == 1
 
 
-def enqueued_at_last(client: jobs.Client, kind: Any) -> Any:
-    """As who is told that the store has failed does it: once more."""
-    while True:
-        try:
-            return client.enqueue(kind.new())
-        except jobs.StoreError:
-            continue
+def test_who_hangs_is_told_of_at_once_when_it_has_failed_before() -> None:
+    """An attempt that takes long is waited for by nobody else; one that has just begun may succeed."""
+    state = health.Health()
+    state.asked_at = 10.0
+    assert state.hangs(20.0) is None
+    assert state.readiness("here", 14.0, 5.0).is_ready
+    assert state.readiness("here", 16.0, 5.0) == jobs.Readiness(problem="here: it does not answer", since=6.0)
+    state.failed(jobs.StoreError("here", "it is gone"), 20.0)
+    state.failed(jobs.StoreError("here", "it is gone"), 22.0)
+    state.asked_at = 22.0
+    assert state.hangs(22.1) is None
+    told = state.hangs(23.0)
+    assert told is not None
+    assert str(told) == "here: it is gone; nothing has been kept for 3 s, in 2 tries"
+    assert state.readiness("here", 24.0, 5.0) == jobs.Readiness(
+        problem="here: nothing is kept, in 2 tries: it is gone", since=4.0
+    )
+    state.failed(jobs.StoreBusyError("here", "another has it"), 23.0)
+    assert state.hangs(25.0) is None, "what others hold they may let go at any time"
 
 
 def test_who_stands_by_tells_of_the_outage_and_lives_through_it(

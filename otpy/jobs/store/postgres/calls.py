@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from otpy.jobs.store.postgres.link import is_pooled
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -53,16 +55,23 @@ class Listener:
     def _listen(self) -> list[Any]:
         """Until it is to end, or the connection is gone, which is raised."""
         with psycopg.Connection[Any].connect(self._url, autocommit=True, fallback_application_name="otpy") as db:
-            ((channel,),) = db.execute(CHANNEL).fetchall()
-            db.execute(f"listen {channel}")
-            self._called()  # what was said before
-            while True:
-                ready, _, _ = select.select([db.fileno(), self._ends], [], [])
-                if self._ends in ready:
-                    return ready
-                db.pgconn.consume_input()
-                heard = 0
-                while db.pgconn.notifies() is not None:
-                    heard += 1
-                if heard:
-                    self._called()
+            if not is_pooled(db):
+                return self._hear(db)
+        # There nothing would be heard, and whoever has that connection next would listen instead.
+        ready, _, _ = select.select([self._ends], [], [])
+        return ready
+
+    def _hear(self, db: psycopg.Connection[Any]) -> list[Any]:
+        ((channel,),) = db.execute(CHANNEL).fetchall()
+        db.execute(f"listen {channel}")
+        self._called()  # what was said before
+        while True:
+            ready, _, _ = select.select([db.fileno(), self._ends], [], [])
+            if self._ends in ready:
+                return ready
+            db.pgconn.consume_input()
+            heard = 0
+            while db.pgconn.notifies() is not None:
+                heard += 1
+            if heard:
+                self._called()

@@ -39,6 +39,10 @@ REFUSED = (
     "it is one for the engine alone: it begins or ends a transaction, changes the connection for those who come after, "
     "as a set or a lock does, or writes to a table of jobs"
 )
+SEVERAL = (
+    "it may be several, by its semicolon, of which one could end the transaction: give what is in quotes as a value "
+    "(behind a pooler, where no statement is prepared)"
+)
 
 
 class Lent:
@@ -53,11 +57,12 @@ class Lent:
         """One statement, in psycopg's words: its rows, or what is wrong with it."""
 
         def run(db: psycopg.Connection[Any]) -> list[Any]:
-            rows = db.execute(
-                text, values, prepare=True
-            )  # or a text without values could have several statements in it
+            # Prepared: else a text without values could have several statements in it.
+            rows = db.execute(text, values, prepare=True)
             return rows.fetchall() if rows.description else []
 
+        if self._session.is_pooled and not values and ";" in text.rstrip("; \n"):
+            return None, TransactionError("a statement", SEVERAL)
         return self._run(text, run)
 
     def run_many(self, text: str, rows: Sequence[Any]) -> tuple[Any, Exception | None]:  # Any: as above

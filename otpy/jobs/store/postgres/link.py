@@ -10,7 +10,7 @@ import psycopg
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["Link", "SilentError"]
+__all__ = ["Link", "SilentError", "is_pooled"]
 
 T = TypeVar("T")
 
@@ -52,3 +52,12 @@ class Link(psycopg.Connection[Any]):
         except StopIteration as end:
             found: T = end.value
             return found
+
+
+def is_pooled(db: psycopg.Connection[Any]) -> bool:
+    """Whether somebody stands between, who may have another connection do the next transaction.
+
+    A pooler has to make up the number of the server's process, by which one would have a statement interrupted.
+    """
+    ((pid,),) = db.execute("select pg_backend_pid()", prepare=False).fetchall()
+    return bool(pid != db.pgconn.backend_pid)

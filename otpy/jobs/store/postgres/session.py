@@ -11,7 +11,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import TransactionStatus
 
 from otpy.jobs.errors import StoreError
-from otpy.jobs.store.postgres.link import Link
+from otpy.jobs.store.postgres.link import Link, is_pooled
 from otpy.jobs.store.postgres.words import spoken
 from otpy.jobs.store.where import shown
 
@@ -104,6 +104,10 @@ class Session(Statements):
         db.adapters.register_dumper(int, Whole)
         super().__init__(db)
         self._link = db
+        self.is_pooled = is_pooled(db)
+        """Whether a pooler stands between: then nothing may outlast a transaction, as a prepared statement does."""
+        if self.is_pooled:
+            db.prepare_threshold = None
 
     @property
     def is_sound(self) -> bool:
