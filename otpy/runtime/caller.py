@@ -22,7 +22,7 @@ from otpy.runtime.circle import deadlock
 from otpy.runtime.extras import limit_above
 from otpy.runtime.mailbox import bury, open_mailbox, send
 from otpy.runtime.message import request_word
-from otpy.runtime.seat import LONGEST, Seat, Slot, here, local, sleep_on
+from otpy.runtime.seat import LONGEST, SIGNAL_GRAIN, Seat, Slot, here, local, sleep_on
 
 if TYPE_CHECKING:
     from otpy.runtime.pykka import Future
@@ -225,8 +225,10 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
                 answered = sleep_on(lock)
             elif timer is not None:
                 answered = lock.acquire(True, -1 if me is not None or pool is not None else STANDSTILL)  # noqa: FBT003
-            else:
+            elif timeout <= SIGNAL_GRAIN:
                 answered = lock.acquire(True, timeout if timeout > 0 else 0)  # noqa: FBT003, FURB136 - quicker so
+            else:  # most answers come at once: who slept may be the main thread
+                answered = lock.acquire(True, SIGNAL_GRAIN) or sleep_on(lock, timeout - SIGNAL_GRAIN)  # noqa: FBT003
     except BaseException:
         _withdraw(me, caller)
         raise

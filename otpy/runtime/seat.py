@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -31,19 +32,23 @@ def take_lock() -> threading.Lock:
 
 
 SIGNAL_GRAIN = 1.0
-"""Seconds after which the main thread looks up from a sleep without end, to take a signal that CPython overlooked."""
+"""Seconds after which the main thread looks up from a longer sleep, to take a signal that CPython overlooked."""
 
 
-def sleep_on(lock: threading.Lock) -> bool:
-    """Acquire a lock, however long that takes; returns True.
+def sleep_on(lock: threading.Lock, seconds: float | None = None) -> bool:
+    """Acquire a lock, however long that takes, or in so many seconds; False when it was not to be had by then.
 
     CPython overlooks a signal that comes in the moment in which its main thread falls asleep, and handles it when the
     thread wakes up.
     """
     if threading.get_ident() != threading.main_thread().ident:
-        return lock.acquire()
-    while not lock.acquire(timeout=SIGNAL_GRAIN):
-        pass
+        return lock.acquire(timeout=-1 if seconds is None else min(max(seconds, 0.0), LONGEST))
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    left = math.inf if seconds is None else seconds
+    while not lock.acquire(timeout=max(0.0, min(left, SIGNAL_GRAIN))):
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
     return True
 
 
@@ -222,7 +227,7 @@ class Slot:
                 pool.pass_on(seat, self)
             elif seat.ref is not None:
                 seat.ref.system.pool.notice_idle()  # the thread of one actor: it rests now
-            done = sleep_on(lock) if timeout is None else lock.acquire(timeout=min(max(timeout, 0.0), LONGEST))
+            done = sleep_on(lock, timeout)
         except BaseException:
             self.abandon()
             raise

@@ -237,12 +237,15 @@ def test_many_interrupts_at_random_moments(system: otpy.System, bell: Bell, roun
 
 
 @requires_main_thread
-@pytest.mark.parametrize("how", ["start", "call", "monitor"])
+@pytest.mark.parametrize(
+    ("how", "timeout"), [("start", None), ("call", None), ("call", 60.0), ("monitor", None), ("monitor", 60.0)]
+)
 def test_a_signal_that_was_overlooked_while_the_main_thread_fell_asleep_is_handled(
-    system: otpy.System, monkeypatch: pytest.MonkeyPatch, how: str
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, how: str, timeout: float | None
 ) -> None:
     """Here the system gives it to another thread, so that nothing wakes the main one, as in that moment."""
-    monkeypatch.setattr("otpy.runtime.seat.SIGNAL_GRAIN", 0.01)
+    for module in ("seat", "caller"):
+        monkeypatch.setattr(f"otpy.runtime.{module}.SIGNAL_GRAIN", 0.01)
     gate, main = Gate(), here()
     before = signal.signal(signal.SIGUSR1, lambda *_: gate.open())
 
@@ -258,12 +261,12 @@ def test_a_signal_that_was_overlooked_while_the_main_thread_fell_asleep_is_handl
         if how == "start":
             system.start(Doer, deed=lambda _: gate.wait())
         elif how == "call":
-            assert system.start(Doer).within(None).call(Doer.do, lambda _: gate.wait() or 1) == 1
+            assert system.start(Doer).within(timeout).call(Doer.do, lambda _: gate.wait() or 1) == 1
         else:
             ref = system.start(Doer)
             ref.cast(Doer.run, lambda _: gate.wait())
             ref.stop(block=False)
-            assert ref.monitor().wait(None) is not None
+            assert ref.monitor().wait(timeout) is not None
     finally:
         sender.join()
         signal.signal(signal.SIGUSR1, before)
