@@ -23,6 +23,7 @@ from otpy.jobs.errors import (
 )
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Look
+from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.store.where import is_server, shown
 from support.postgres import fresh_url, server
 
@@ -444,3 +445,43 @@ def test_what_is_wrong_in_a_statement_of_a_handler_is_its_own_and_ends_nothing(u
             assert foreign.run("select count(*) from otpy_job", ()) == ([(1,)], None)
             assert store._session is not None
             assert store._session.db.info.transaction_status.name == "INTRANS"
+
+
+def test_the_second_of_two_programs_that_plan_at_once_keeps_the_past_of_the_first(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had looked before the first one's commit, found nothing, and began the past anew: a time came twice."""
+    from otpy.jobs.store.postgres import session  # noqa: PLC0415 - an extra
+
+    hourly = Schedule(
+        id="s",
+        expr="0 * * * *",
+        tz="UTC",
+        job=new("tick"),
+        missed="latest",
+        most=10,
+        late=60.0,
+        overlap="allow",
+        jitter=0,
+    )
+    execute, about = session.Statements.execute, threading.Event()
+
+    def watched(self: Any, text: str, *values: Any) -> Any:
+        if threading.current_thread() is second and "insert into otpy_schedule" in text:
+            about.set()
+        return execute(self, text, *values)
+
+    def plan(now: int) -> None:
+        with opened(url, now=lambda: now) as other, other.transaction() as tx:
+            tx.plan([hourly])
+
+    monkeypatch.setattr(session.Statements, "execute", watched)
+    second = threading.Thread(target=plan, args=(2_000,))
+    with opened(url, now=lambda: 1_000) as store:
+        with store.transaction() as tx:
+            tx.plan([hourly])
+            second.start()
+            assert about.wait(30.0)
+        second.join()
+        with store.transaction() as tx:
+            assert [one.fired_at for one in tx.schedules()] == [1_000]

@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["fire", "pause", "plan", "schedules", "unplan"]
 
 FIELDS = [field.name for field in fields(Schedule)]
-KEEP = (
-    f"insert into otpy_schedule ({', '.join(FIELDS)}) values ({', '.join('?' * len(FIELDS))})"  # noqa: S608 - our own text
-    f" on conflict (id) do update set {', '.join(f'{name} = excluded.{name}' for name in FIELDS[1:])}"
-)
+NEW = f"insert into otpy_schedule ({', '.join(FIELDS)}) values ({', '.join('?' * len(FIELDS))}) on conflict (id) do "  # noqa: S608
+KEEP = f"{NEW} update set {', '.join(f'{name} = excluded.{name}' for name in FIELDS[1:])}"
 TIMES = ("expr", "tz")
 """What decides when: with another of these a schedule is another one."""
 
 
 def plan(db: Base, schedule: Schedule, now: int) -> None:
-    """Keep one; its past is that of the row which is there, unless its times have changed."""
+    """Keep one; its past is that of the row which is there, unless its times have changed.
+
+    It is written before it is looked for: of two programs that come at once the second waits, and finds the first's.
+    """
+    db.execute(f"{NEW} nothing", _values(replace(schedule, fired_at=now, is_paused=False)))
     old = get(db, schedule.id)
     is_same = old is not None and all(getattr(old, name) == getattr(schedule, name) for name in TIMES)
     fired_at = old.fired_at if old is not None and is_same else now
     kept = replace(schedule, fired_at=fired_at, is_paused=old is not None and old.is_paused)
-    values = [_value(kept, name) for name in FIELDS]
-    db.execute(KEEP, values)
+    db.execute(KEEP, _values(kept))
 
 
 def get(db: Base, id: str) -> Schedule | None:
@@ -94,6 +95,10 @@ def pause(db: Base, id: str, *, is_paused: bool, now: int) -> bool:
         {"paused": int(is_paused), "now": now, "id": id},
     )
     return bool(done.rowcount)
+
+
+def _values(schedule: Schedule) -> list[object]:
+    return [_value(schedule, name) for name in FIELDS]
 
 
 def _value(schedule: Schedule, name: str) -> object:

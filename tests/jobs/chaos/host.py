@@ -1,0 +1,65 @@
+"""One program on a server: it enqueues and works until it is told to stop, or something ends it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import otpy
+from otpy.errors import StartError
+from otpy.jobs.client import of
+from otpy.jobs.store.postgres import guest, session
+
+from .works import Asking, begin, engine, history, kill_one
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .plan import Life, Where
+
+__all__ = ["CALM", "LEASE", "NO_SERVER", "live", "shift"]
+
+LEASE = 1.5
+"""Seconds: short, and yet several times what a server takes that starts anew."""
+NO_SERVER = 3
+"""The status of a program that has found no server, and is to be started again."""
+CALM = "calm"
+"""The file whose being there says that faults are over, and that nothing more is to be enqueued."""
+
+
+def shift(ms: int) -> None:
+    """Have this program, and its children, take the server's clock to be ahead by this: a minute ends when it shall."""
+    session.CLOCK = guest.CLOCK = f"({session.CLOCK} + {ms})"  # type: ignore[misc]
+
+
+def live(folder: Path, life: Life, where: Where, url: str) -> int:
+    """Live; returns the status to end with."""
+    begin(folder, life)
+    told: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    system = otpy.System(life.name, max_zombies=100)
+    try:
+        system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=LEASE, poll=0.05))
+    except StartError:
+        system.stop(timeout=5.0)
+        return NO_SERVER
+    asking = Asking(of(system), folder, life, where)
+    while not told:
+        if not (folder / CALM).exists():
+            _be_busy(system, asking)
+        time.sleep(asking.chance.uniform(0.02, 0.3))
+    left = system.stop(timeout=10.0)
+    history().say(stopped=[str(one) for one in left])
+    return 1 if left else 0
+
+
+def _be_busy(system: otpy.System, asking: Asking) -> None:
+    how = asking.ask()
+    if asking.chance.random() < 0.3:
+        asking.ask_for_the_only(how)
+    if asking.chance.random() < 0.03:
+        kill_one(system, asking.chance)
