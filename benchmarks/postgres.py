@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,16 +76,20 @@ class Server:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """It says nothing in this block, and neither accepts nor closes anything: its processes are stopped."""
-        first = int((self.data / "postmaster.pid").read_text().split()[0])
-        of_first = Path(f"/proc/{first}/task/{first}/children").read_text().split()
-        stopped = [first, *map(int, of_first)]
-        for pid in stopped:
-            os.kill(pid, signal.SIGSTOP)
+        stopped = self._stopped()
         try:
             yield
         finally:
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """As `kill -9` of all its processes at once: none of them can say goodbye."""
+        pids = self._stopped()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        while any(Path(f"/proc/{pid}").exists() for pid in pids):  # it is not told when nothing is left of them
+            time.sleep(0.005)
 
     @contextmanager
     def down(self) -> Iterator[None]:
@@ -127,6 +132,15 @@ class Server:
         if done.returncode != 0:
             raise RuntimeError(f"{program}: {text}")
         return text
+
+    def _stopped(self) -> list[int]:
+        """Its processes, which do nothing from now on; the first one first, which would begin others."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        os.kill(first, signal.SIGSTOP)
+        stopped = [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+        for pid in stopped[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        return stopped
 
     def _control(self, *args: str) -> None:
         self.run("pg_ctl", "-w", "-t", "60", "-D", str(self.data), *args)

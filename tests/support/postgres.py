@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from itertools import count
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +16,10 @@ try:
 except ImportError:  # an extra
     psycopg = None  # type: ignore[assignment]  # then there is no server
 
-__all__ = ["Server", "empty_url", "fresh_url", "server"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Server", "empty_url", "fresh_url", "needed", "own_server", "server"]
 
 SETTINGS = """
 listen_addresses = ''
@@ -36,7 +40,17 @@ NAMES = count(1)
 
 @cache
 def server() -> Server:
-    """The one of this run. Without PostgreSQL the test is skipped, and fails where OTPY_POSTGRES=require is set."""
+    """The one of this run."""
+    return own_server(rights=f"local all {PICKY} scram-sha-256\n")
+
+
+def own_server(settings: str = "", rights: str = "") -> Server:
+    """Another one, with these settings and rights beside the usual ones."""
+    return Server(needed(), SETTINGS + settings, rights)
+
+
+def needed() -> Path:
+    """Where its programs are. Without them the test is skipped, and fails where OTPY_POSTGRES=require is set."""
     where = programs()
     problem = "no PostgreSQL: no initdb on the path, nor in /usr/lib/postgresql (Debian: postgresql)"
     if psycopg is None:
@@ -44,7 +58,7 @@ def server() -> Server:
     if where is None:
         say = pytest.fail if os.environ.get("OTPY_POSTGRES") == "require" else pytest.skip
         say(problem)
-    return Server(where, SETTINGS, f"local all {PICKY} scram-sha-256\n")
+    return where
 
 
 def fresh_url() -> str:

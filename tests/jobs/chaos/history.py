@@ -21,11 +21,11 @@ JOB = [
 """Columns of a job that say what becomes of it."""
 SCHEDULE = ["id", "fired_at", "is_paused"]
 LEADER = ["name", "owner", "epoch", "expires_at"]
-READ = "select at, who, what, old, new, leader, epoch from chaos order by seq"
+READ = "select at, who, what, old, new, leader, epoch, began from chaos order by seq"
 
 FILE = """
 create table if not exists chaos (
-    seq integer primary key autoincrement, at integer not null, who text not null, what text not null,
+    seq integer primary key autoincrement, at integer not null, began integer, who text not null, what text not null,
     old text, new text, leader text, epoch integer)
 """
 FILE_TRIGGER = """
@@ -38,7 +38,7 @@ FILE_TABLES = {"job": ("otpy_job", JOB), "schedule": ("otpy_schedule", SCHEDULE)
 
 SERVER = """
 create table chaos (
-    seq bigint generated always as identity primary key, at bigint not null, xid bigint not null, who text not null,
+    seq bigint generated always as identity primary key, at bigint not null, began bigint not null, who text not null,
     what text not null, old jsonb, new jsonb, leader text, epoch bigint);
 create table chaos_slow (seconds double precision not null);
 insert into chaos_slow values (0);
@@ -49,8 +49,9 @@ declare
     data text[] := array['args', 'meta', 'job', 'progress', 'checkpoint', 'result'];
 begin
     select owner, epoch into led from otpy_term limit 1;
-    insert into chaos (at, xid, who, what, old, new, leader, epoch) values (
-        cast(extract(epoch from clock_timestamp()) * 1000 as bigint) + {shift_ms}, txid_current(),
+    insert into chaos (at, began, who, what, old, new, leader, epoch) values (
+        cast(extract(epoch from clock_timestamp()) * 1000 as bigint) + {shift_ms},
+        cast(extract(epoch from now()) * 1000 as bigint) + {shift_ms},
         current_setting('application_name'), tg_argv[0],
         case when tg_op <> 'INSERT' then to_jsonb(old) - data end,
         case when tg_op <> 'DELETE' then to_jsonb(new) - data end,
@@ -99,8 +100,8 @@ def _as_json(row: str, columns: list[str]) -> str:
 def of_file(db: sqlite3.Connection) -> list[Step]:
     """What was written."""
     return [
-        Step(at, who, what, old and json.loads(old), new and json.loads(new), leader or "", epoch or 0)
-        for at, who, what, old, new, leader, epoch in db.execute(READ)
+        Step(at, who, what, old and json.loads(old), new and json.loads(new), leader or "", epoch or 0, began or at)
+        for at, who, what, old, new, leader, epoch, began in db.execute(READ)
     ]
 
 
@@ -119,5 +120,5 @@ def of_server(db: Any) -> list[Step]:
 
 
 def _steps(db: Any) -> Iterator[Step]:
-    for at, who, what, old, new, leader, epoch in db.execute(READ):
-        yield Step(at, who, what, old, new, leader or "", epoch or 0)
+    for at, who, what, old, new, leader, epoch, began in db.execute(READ):
+        yield Step(at, who, what, old, new, leader or "", epoch or 0, began)

@@ -43,18 +43,18 @@ def live(folder: Path, life: Life, where: Where, url: str) -> int:
     logging.basicConfig(format="%(asctime)s %(message)s")
     system = otpy.System(life.name, max_zombies=100)
     try:
-        system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=LEASE, poll=0.05))
+        jobs = system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=LEASE, poll=0.2))
     except StartError:
         system.stop(timeout=5.0)
         return NO_SERVER
     asking = Asking(of(system), folder, life, where)
-    while not told:
+    while not told and jobs.is_alive():
         if not (folder / CALM).exists():
             _be_busy(system, asking)
         time.sleep(asking.chance.uniform(0.02, 0.3))
     left = system.stop(timeout=10.0)
     history().say(stopped=[str(one) for one in left])
-    return 1 if left else 0
+    return 1 if left or not told else 0
 
 
 def _be_busy(system: otpy.System, asking: Asking) -> None:

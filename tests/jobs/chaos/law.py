@@ -37,6 +37,8 @@ class Step(NamedTuple):
     leader: str = ""
     """Who led, as the transaction saw it: as the term has it, `machine:pid:uuid`."""
     epoch: int = 0
+    began: int = 0
+    """When its transaction began, at the latest; what it has gone by was true then or later."""
 
     @property
     def pid(self) -> str:
@@ -293,7 +295,7 @@ class Hosts:
 
     def has(self, step: Step) -> bool:
         """Whether the program of this step is one that lives."""
-        return self.until.get(step.pid, 0) > step.at
+        return self.until.get(step.pid, 0) > step.began
 
 
 def _is_leaders(step: Step, hosts: Hosts) -> bool:

@@ -64,8 +64,10 @@ class Where:
     profile: Literal["full", "fast"]
     place: Literal["pool", "thread"]
     """That of the agents that do plain functions."""
-    is_apart: bool
-    """Whether some jobs run in processes: to start those takes as long as a round without them."""
+    apart: int
+    """How many agents have a process of their own: to start those takes as long as a round without them."""
+    one_of: int = 2
+    """Where there are such agents, one of so many jobs is for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def plan(seed: int) -> Plan:
     chance = random.Random(seed)
     lives = tuple(_lives(chance, name) for name in "ab"[: chance.choice((1, 2, 2))])
     profile, place = chance.choice(("full", "fast")), chance.choice(("pool", "pool", "thread"))
-    where = Where(profile, place, is_apart=chance.random() < 0.25)  # type: ignore[arg-type]  # of the words above
+    where = Where(profile, place, apart=2 * (chance.random() < 0.25))  # type: ignore[arg-type]  # of the words above
     return Plan(seed, lives, where)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import shutil
@@ -12,14 +11,15 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .check import problems
+from .check import problems_of_file
+from .lives import fork, left_behind, tell_stacks
 from .plan import BEFORE_CRON, LEASE, Life, plan
-from .player import EXIT_STATUS, play
+from .player import play
+from .works import EXIT_STATUS
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -29,8 +29,6 @@ __all__ = ["Told", "play_round", "play_rounds"]
 PATIENCE = 60.0
 """Seconds that a round may take; only a failing one takes so long."""
 MINUTE_MS = 60_000
-MARK = "OTPY_CHAOS"
-"""In the environment of all that a round starts, with its folder."""
 
 
 class Round:
@@ -59,16 +57,7 @@ class Round:
         if not self.found:
             self._settle()
         self._kill_all()
-        return self.found or [*problems(self.folder, self.cron_at), *self._left()]
-
-    def _left(self) -> list[str]:
-        """What the programs have started and left behind: it ends with them, whatever they died of."""
-        until = time.monotonic() + 5.0
-        while (left := _marked(str(self.folder))) and time.monotonic() < until:
-            time.sleep(0.02)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        return [f"left behind: {left}"] if left else []
+        return self.found or [*problems_of_file(self.folder, self.cron_at), *left_behind(self.folder)]
 
     def _settle(self) -> None:
         """Faults have ended: one more program sees that all else does, too."""
@@ -83,25 +72,14 @@ class Round:
         self._fork(line, life)
 
     def _fork(self, line: int, life: Life, *, is_last: bool = False) -> None:
-        pid = os.fork()
-        if pid:
-            self.lines[pid] = line
-            if not is_last:  # a clean stop after a while; some faults are for a point that does not come
-                self.stopped[pid] = time.monotonic() + (2 if life.fault is None else 6) * LEASE
-            return
-        status = 1
-        try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-            os.environ[MARK] = str(self.folder)
-            errors = os.open(self.folder / f"{life.name}.err", os.O_WRONLY | os.O_CREAT, 0o600)
-            os.dup2(errors, 2)
-            faulthandler.register(signal.SIGUSR1, all_threads=True)
-            play(self.folder, life, self.plan.where, self.shift_ms, is_last=is_last)
-            status = 0
-        except BaseException:  # whatever it is, this process must not go on as its parent
-            traceback.print_exc()
-        finally:
-            os._exit(status)
+        pid = fork(
+            self.folder,
+            life.name,
+            lambda: play(self.folder, life, self.plan.where, self.shift_ms, is_last=is_last),
+        )
+        self.lines[pid] = line
+        if not is_last:  # a clean stop after a while; some faults are for a point that does not come
+            self.stopped[pid] = time.monotonic() + (2 if life.fault is None else 6) * LEASE
 
     def _hear(self) -> None:
         """Wait for what happens next to one of them."""
@@ -118,7 +96,7 @@ class Round:
                 self._ended(pid, status)
         self._wake()
         if time.monotonic() - self.began > PATIENCE:
-            self._tell_stacks()
+            tell_stacks(self.lines)
             self.found.append(f"I10: {self.lines} go on for {PATIENCE:g} s")
 
     def _wake(self) -> None:
@@ -150,25 +128,10 @@ class Round:
         elif line == len(self.left) and code:
             self._fork(line, Life("again", 0, 0, 0, None), is_last=True)  # a job has ended it
 
-    def _tell_stacks(self) -> None:
-        for pid in self.lines:
-            os.kill(pid, signal.SIGUSR1)
-        time.sleep(0.5)
-
     def _kill_all(self) -> None:
         for pid in self.lines:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-
-
-def _marked(folder: str) -> list[int]:
-    """The processes that descend from a round."""
-    found = []
-    for one in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"{MARK}={folder}\0".encode() in (one / "environ").read_bytes():
-                found.append(int(one.name))
-    return found
 
 
 def play_round(seed: int, folder: Path) -> tuple[list[str], Counter[str]]:

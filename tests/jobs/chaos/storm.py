@@ -57,7 +57,7 @@ class Storm:
     def __init__(self, seed: int, seconds: float, folder: Path, server: Server) -> None:
         """In this folder, and on a server that is nobody else's."""
         self.seed, self.seconds, self.folder, self.server = seed, seconds, folder, server
-        self.where = Where("full", "pool", apart=1)
+        self.where = Where("full", "pool", apart=1, one_of=8)
         self.pids: dict[int, int] = {}
         self.asleep: set[int] = set()
         self.numbers = count()

@@ -178,7 +178,7 @@ class Asking:
         kind = AACT if how == "coroutine" else self.chance.choice((ACT, FEW))
         key = f"{self.life.name}.{index}"
         spec = kind.new(index, how).opts(key=key, delay=self.chance.choice((0.0, 0.0, 0.1)))
-        if self.where.apart and index % 2:
+        if self.where.apart and index % self.where.one_of == 1:
             spec = DONE_APART.new(str(self.folder), index, self.chance.choice(APART)).opts(key=key)
         HISTORY.say(asked=key)
         try:
