@@ -185,7 +185,7 @@ def _facts(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "attempts", _spent(job)
     timeout = _seconds(job.get("timeout"))
     yield "timeout", "none" if timeout is None else duration(timeout)
-    for name in ("priority", "tenant", "needs", "key", "unique_key", "replay_of", "progress", "result"):
+    for name in ("priority", "tenant", "version", "needs", "key", "unique_key", "replay_of", "progress", "result"):
         if job.get(name) not in (None, "", 0):
             yield name.replace("_", " "), _text(job[name], 500)
     arguments = [_text(one, 500) for one in _listed(job.get("arguments"))]

@@ -87,6 +87,7 @@ def job_whole(
     return {
         **job_line(job, now),
         "tenant": job.tenant,
+        "version": job.version,
         "needs": job.needs,
         "key": job.key,
         "unique_key": job.unique_key,

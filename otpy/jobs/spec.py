@@ -37,6 +37,7 @@ class SpecWords(TypedDict, total=False):
     deadline: float
     start_within: float | None
     queue: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class JobSpec(Generic[R]):
     unique: Unique | None = None
     start_within: float | None = None
     """Seconds from when it is due after which it is dead if nobody has begun it; None means never."""
+    version: str = ""
+    """Of the program that does it, and no other one; empty: of the one that is active, or any while none is."""
 
     def opts(self, **words: Unpack[SpecWords]) -> JobSpec[R]:
         """The same job with other options.
@@ -91,8 +94,10 @@ class JobSpec(Generic[R]):
             yield f"priority={safe_repr(self.priority)}: a whole number, less is sooner"
         if not is_text(self.queue):
             yield f"queue={safe_repr(self.queue)}: a text"
-        if self.tenant != "" and not is_text(self.tenant):
-            yield f"tenant={safe_repr(self.tenant)}: a text"
+        for name in ("tenant", "version"):
+            value = getattr(self, name)
+            if value != "" and not is_text(value):
+                yield f"{name}={safe_repr(value)}: a text"
 
 
 def check_words(where: str, words: Collection[str], known: type) -> None:
@@ -122,6 +127,7 @@ def new_job(spec: JobSpec[Any], now: int) -> NewJob:
         run_at=run_at,
         priority=spec.priority,
         tenant=spec.tenant,
+        version=spec.version,
         needs=kind.needs,
         unique=spec.unique,
         key=spec.key,

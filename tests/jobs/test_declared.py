@@ -66,6 +66,7 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("key='a.x00b': a text", lambda: WELL.new().opts(key="a\0b")),
     ("queue='': a text", lambda: WELL.new().opts(queue="")),
     ("tenant='.udcff': a text", lambda: WELL.new().opts(tenant="\udcff")),
+    ("version='.udcff': a text", lambda: WELL.new().opts(version="\udcff")),
     ("priority=True", lambda: WELL.new().opts(priority=True)),
     ("deadline=0: seconds > 0", lambda: WELL.new().opts(deadline=0)),
     ("start_within=0: seconds > 0", lambda: WELL.new().opts(start_within=0)),

@@ -75,6 +75,8 @@ class Ask:
     """Kinds that are held back, or have reached their limit."""
     kinds: tuple[str, ...] | None = None
     """Only these; None means any."""
+    versions: tuple[str, ...] = ("",)
+    """Of the jobs that may be given; the store says which."""
     limits: Limits | None = None
     """What the store is to count: what these leave becomes the rooms that follow, if it is less than they are. None
     where one program alone claims, and counts by itself."""

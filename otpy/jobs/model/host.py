@@ -1,10 +1,10 @@
-"""A program that works on a store beside others, as it says itself and as the store knows it."""
+"""A program that works on a store beside others, as it says itself and as the store knows it; and whose turn it is."""
 
 from __future__ import annotations
 
 from otpy.core.value import value
 
-__all__ = ["Host", "HostLook", "Station"]
+__all__ = ["Host", "HostLook", "Station", "given_to"]
 
 
 @value(kw_only=True)
@@ -18,7 +18,7 @@ class Host:
     labels: tuple[str, ...] = ()
     """What its agents can do, all crews together; sorted."""
     version: str = ""
-    """Of its code; empty when it has none."""
+    """Of its code, of which several may be at work at once; empty when it has none."""
     agents: int = 0
     """How many it has: jobs that it does at once."""
 
@@ -47,3 +47,12 @@ class Station:
     """Its id."""
     version: str = ""
     """Of its code."""
+
+
+def given_to(version: str, active: str) -> tuple[str, ...]:
+    """The versions of the jobs that a program of one version is given; an empty one is of jobs that say none.
+
+    Jobs that say one are for programs of that, whichever is active: so those finish what was begun for them.
+    """
+    own = (version,) if version else ()
+    return ("", *own) if active in ("", version) else own

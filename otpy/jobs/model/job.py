@@ -93,6 +93,8 @@ class Job(NamedTuple):
     replay_of: int | None = None
     start_by: int | None = None
     """When it is dead if nobody has begun it; None once it was begun."""
+    version: str = ""
+    """Of the code that may do it, and no other; empty: of the one that is active."""
     attempts: tuple[Attempt, ...] = ()
     """The failed ones, oldest first, at most the last twenty; filled by `get` alone."""
     earlier: tuple[Earlier, ...] = ()

@@ -70,6 +70,8 @@ class NewJob(NamedTuple):
     """When it is dead if nobody has begun it."""
     meta: bytes = b""
     """The effect key of the job that it runs again."""
+    version: str = ""
+    """Of the code that may do it, and no other; empty: of the one that is active."""
     unique: Unique | None = None
     key: str | None = None
     """The caller's own key: a second enqueue with it gives the first job."""

@@ -52,10 +52,11 @@ class Transaction(Protocol):
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue, in this order."""
 
-    def claim(self, asks: Sequence[Ask], by: Fence | Station) -> list[Job] | None:
+    def claim(self, asks: Sequence[Ask], by: Fence | Station, version: str = "") -> list[Job] | None:
         """Give `ready` jobs to agents: by priority, then time, then age; each gets a new token and a lease.
 
-        Limits hold over all wishes of one call. Where one program works the leader asks, else any, for its station.
+        Limits hold over all wishes of one call. Where one program works the leader asks, with the version of its code,
+        else any, for its station. Jobs that say a version are given to that one, the others to the one that is active.
 
         None: that program is not known, dead or draining. None here and below: the fence does not hold, another leads,
         and nothing was done.
@@ -195,6 +196,12 @@ class Transaction(Protocol):
 
     def hosts(self) -> list[HostLook]:
         """The programs that work on the store, or did, in the order in which they came; `prune` forgets the dead."""
+
+    def activate(self, version: str | None) -> None:
+        """Have programs of this version do what says none, from their next claims on; None: those of any version."""
+
+    def active(self) -> str | None:
+        """The version that is active; None while all are."""
 
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does: the epoch, one more than any before; None while another leads.

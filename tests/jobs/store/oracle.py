@@ -48,6 +48,7 @@ class Model:
     last: int = 0
     epoch: int = 0
     expires_at: int = 0
+    active: str | None = None
 
     def leads(self, epoch: int, now: int) -> bool:
         return epoch == self.epoch and self.expires_at > now
@@ -80,8 +81,11 @@ class Model:
                 return row.id
         return None
 
-    def claim(self, number: int, lease: int, now: int) -> list[int]:
-        ready = [row for row in self.rows.values() if row.state == "ready"]
+    def is_for(self, row: Row, version: str) -> bool:
+        return row.new.version == version if row.new.version else self.active in (None, version)
+
+    def claim(self, number: int, lease: int, now: int, version: str) -> list[int]:
+        ready = [row for row in self.rows.values() if row.state == "ready" and self.is_for(row, version)]
         ready = [row for row in ready if not row.is_late(now)]
         ready.sort(key=lambda row: (row.new.priority, row.run_at, row.id))
         for row in ready[:number]:

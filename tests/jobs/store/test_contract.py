@@ -35,6 +35,7 @@ NEW = st.builds(
     unique=st.none() | UNIQUE,
     life=st.none() | st.sampled_from([1_000, 30_000]),
     patience=st.none() | st.sampled_from([1_000, 30_000]),
+    version=st.sampled_from(["", "", "", "blue"]),
 )
 
 
@@ -70,16 +71,22 @@ class Contract(RuleBasedStateMachine):
         for one, job in zip(made, jobs, strict=True):
             assert (one.id, one.how) == self.model.insert(job, one.id, now)
 
-    @rule(number=st.integers(1, 4))
-    def claim(self, number: int) -> None:
+    @rule(version=st.sampled_from([None, "blue", "green"]))
+    def activate(self, version: str | None) -> None:
+        with self.store.transaction() as tx:
+            tx.activate(version)
+        self.model.active = version
+
+    @rule(number=st.integers(1, 4), version=st.sampled_from(["", "blue", "blue", "green"]))
+    def claim(self, number: int, version: str) -> None:
         ask = Ask(queues=("q",), owners=tuple(f"agent-{one}" for one in range(number)), lease_ms=LEASE)
         with self.store.transaction() as tx:
-            jobs = tx.claim([ask], self.fence)
+            jobs = tx.claim([ask], self.fence, version)
         if not self.model.leads(self.fence.epoch, self.clock.now):
             assert jobs is None
             return
         assert jobs is not None
-        assert [job.id for job in jobs] == self.model.claim(number, LEASE, self.clock.now)
+        assert [job.id for job in jobs] == self.model.claim(number, LEASE, self.clock.now, version)
         assert all(self.model.rows[job.id].token == job.token for job in jobs)
         assert not {(job.id, job.token) for job in jobs} & set(self.claims)
         self.claims += [(job.id, job.token) for job in jobs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.lead import Lead
+from otpy.jobs.store.sql.hosts import ACTIVE
 
 if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
@@ -28,8 +29,8 @@ EXTEND = """
 update otpy_beat set expires_at = ?, ttl_ms = ? where name = ? and epoch = ? and expires_at > ?
     and exists (select 1 from otpy_term where name = ? and epoch = ? and owner = ?)
 """
-HOLDS = """
-select 1 from otpy_term join otpy_beat using (name, epoch) where name = ? and epoch = ? and expires_at > ?
+HOLDS = f"""
+{ACTIVE} from otpy_term join otpy_beat using (name, epoch) where name = ? and epoch = ? and expires_at > ?
 for share of otpy_term
 """
 
@@ -85,6 +86,10 @@ def resign(db: Base, fence: Fence, owner: str, now: int) -> None:
     lead_on(db, fence, owner, 0, now)
 
 
-def holds(db: Base, fence: Fence, now: int) -> bool:
-    """Whether this leader still leads; nobody else can be elected until the transaction ends, or its time does."""
-    return db.execute(HOLDS, (fence.name, fence.epoch, now)).fetchone() is not None
+def holds(db: Base, fence: Fence, now: int) -> str | None:
+    """The version that is active, if this leader still leads; else None.
+
+    Nobody else can be elected until the transaction ends, or its time does.
+    """
+    row = db.execute(HOLDS, (fence.name, fence.epoch, now)).fetchone()
+    return None if row is None else str(row[0])

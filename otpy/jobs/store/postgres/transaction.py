@@ -34,7 +34,7 @@ class PostgresTransaction(SqlTransaction):
         """Begun already."""
         super().__init__(session, now, counts, redact)
         self._session, self._counts = session, counts
-        self._held: set[Fence] = set()
+        self._held: dict[Fence, str] = {}
         self.leads: bool | None = None
         """Whether this program leads, if that has come out."""
 
@@ -86,11 +86,16 @@ class PostgresTransaction(SqlTransaction):
         self._held.clear()
         self._know(fence.name, leads=False)
 
-    def is_current(self, fence: Fence) -> bool:
+    def activate(self, version: str | None) -> None:
+        """Have one version do what says none."""
+        super().activate(version)
+        self._held.clear()
+
+    def _under(self, fence: Fence) -> str | None:
         """Asked once: from then on nobody else can be elected until the end."""
-        if fence not in self._held and leading.holds(self._db, fence, self.now):
-            self._held.add(fence)
-        return fence in self._held
+        if fence not in self._held and (active := leading.holds(self._db, fence, self.now)) is not None:
+            self._held[fence] = active
+        return self._held.get(fence)
 
     def elected(self, prefix: str) -> list[tuple[str, Lead]]:
         """Who was elected last."""

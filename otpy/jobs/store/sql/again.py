@@ -115,5 +115,6 @@ def _again(job: Job, until: Held, run_at: int, instead: NewJob | None) -> NewJob
         deadline_at=None if job.deadline_at is None else run_at + job.deadline_at - job.created_at,
         start_by=None if job.start_by is None else run_at + job.start_by - job.run_at,
         meta=job.effect_key.encode(),
+        version=job.version,
         replay_of=job.id,
     )

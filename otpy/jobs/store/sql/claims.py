@@ -86,6 +86,7 @@ def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
     values: list[Any] = [ask.queue, now, now]
     for column, word, given in (
         ("needs", "in", ask.needs),
+        ("version", "in", ask.versions),
         ("tenant", "not in", ask.not_tenants),
         ("kind", "not in", ask.not_kinds),
         ("kind", "in", ask.kinds),

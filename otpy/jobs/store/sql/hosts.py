@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.host import Station
     from otpy.jobs.store.sql.base import Base
 
-__all__ = ["appear", "drain", "forget", "leave", "looks", "works"]
+__all__ = ["ACTIVE", "activate", "active", "appear", "drain", "forget", "leave", "looks", "works"]
 
 APPEAR = """
 insert into otpy_host (id, name, labels, version, agents, arrived_at, beat_at, until) values (?, ?, ?, ?, ?, ?, ?, ?)
@@ -18,8 +18,14 @@ on conflict (id) do update set name = excluded.name, labels = excluded.labels, v
     agents = excluded.agents, beat_at = excluded.beat_at, until = excluded.until
 where otpy_host.until > excluded.beat_at
 """
-WORKS = """
-select 1 from otpy_host where id = ? and until > ? and draining_since is null /* for key share */
+ACTIVE = "select coalesce((select version from otpy_active), '')"
+"""In the statement that says whether somebody may claim, for each has its price."""
+ACTIVATE = """
+insert into otpy_active (one, version, since) values (1, ?, ?)
+on conflict (one) do update set version = excluded.version, since = excluded.since
+"""
+WORKS = f"""
+{ACTIVE} from otpy_host where id = ? and until > ? and draining_since is null /* for key share */
 """
 """Such a lock holds up no beat. `STILL` waits for it: who has drained or left is given nothing from then on."""
 STILL = "select 1 from otpy_host where id = ? and until > ? /* for update */"
@@ -52,9 +58,20 @@ def _change(db: Base, id: str, what: str, now: int) -> bool:
     return True
 
 
-def works(db: Base, station: Station, now: int) -> bool:
-    """Whether it may be given jobs; it may until the transaction ends."""
-    return db.execute(WORKS, (station.host, now)).fetchone() is not None
+def works(db: Base, station: Station, now: int) -> str | None:
+    """The version that is active, if it may be given jobs, which it may until the transaction ends; else None."""
+    row = db.execute(WORKS, (station.host, now)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def activate(db: Base, version: str, now: int) -> None:
+    """Have one version do what says none; an empty one: any."""
+    db.execute(ACTIVATE, (version, now))
+
+
+def active(db: Base) -> str:
+    """The one that does."""
+    return str(db.execute(ACTIVE).fetchone()[0])
 
 
 def looks(db: Base, now: int) -> list[HostLook]:

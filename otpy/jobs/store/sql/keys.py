@@ -89,6 +89,8 @@ def _columns(new: NewJob, what: Replaced) -> dict[str, object]:
             return {"run_at": new.run_at, "start_by": new.start_by}
         case "deadline":
             return {"deadline_at": new.deadline_at}
+        case "args":
+            return {"args": new.args, "version": new.version}  # of the code that knows them
     return {what: getattr(new, what)}
 
 

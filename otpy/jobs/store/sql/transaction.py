@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from otpy.core.text import exception_line
 from otpy.jobs.model.claim import Settled
-from otpy.jobs.model.host import Station
+from otpy.jobs.model.host import Station, given_to
 from otpy.jobs.model.look import Want
 from otpy.jobs.model.news import News, Stale
 from otpy.jobs.redact import redacted
@@ -58,11 +58,16 @@ class SqlTransaction(ABC):
         """Enqueue."""
         return enqueue.insert_all(self._db, self._tally, new, self.now)
 
-    def claim(self, asks: Sequence[Ask], by: Fence | Station) -> list[Job] | None:
+    def claim(self, asks: Sequence[Ask], by: Fence | Station, version: str = "") -> list[Job] | None:
         """Give jobs to agents."""
-        if not (hosts.works(self._db, by, self.now) if isinstance(by, Station) else self.is_current(by)):
+        if isinstance(by, Station):
+            active, version = hosts.works(self._db, by, self.now), by.version
+        else:
+            active = self._under(by)
+        if active is None:
             return None
-        return wishes.claim_all(self._db, self._tally, asks, self.now, self.ways)
+        versions = given_to(version, active)
+        return wishes.claim_all(self._db, self._tally, asks, versions, self.now, self.ways) if versions else []
 
     def has_ready(self, queue: str) -> bool:
         """Whether a job of it is ready now."""
@@ -250,6 +255,15 @@ class SqlTransaction(ABC):
         """Those that are known."""
         return hosts.looks(self._db, self.now)
 
+    def activate(self, version: str | None) -> None:
+        """Have one version do what says none."""
+        hosts.activate(self._db, version or "", self.now)
+        self._tally.ready |= self.ready()  # for others now
+
+    def active(self) -> str | None:
+        """The one that does."""
+        return hosts.active(self._db) or None
+
     @abstractmethod
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does."""
@@ -262,9 +276,13 @@ class SqlTransaction(ABC):
     def resign(self, fence: Fence, owner: str) -> None:
         """Lead no longer."""
 
-    @abstractmethod
     def is_current(self, fence: Fence) -> bool:
         """Whether this leader still leads, until the transaction ends."""
+        return self._under(fence) is not None
+
+    @abstractmethod
+    def _under(self, fence: Fence) -> str | None:
+        """The version that is active, if this leader still leads, until the transaction ends; else None."""
 
     @abstractmethod
     def elected(self, prefix: str) -> list[tuple[str, Lead]]:

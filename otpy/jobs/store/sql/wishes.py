@@ -36,38 +36,42 @@ class Ways:
     """Have who else asks for one of these keys wait; they are sorted."""
 
 
-def claim_all(db: Base, tally: Tally, asks: Sequence[Ask], now: int, ways: Ways) -> list[Job]:
-    """Give jobs to whoever wishes for them: each owner one, though it stands in several wishes."""
+def claim_all(
+    db: Base, tally: Tally, asks: Sequence[Ask], versions: tuple[str, ...], now: int, ways: Ways
+) -> list[Job]:
+    """Give jobs of these versions to whoever wishes for them: each owner one, though it stands in several wishes."""
     jobs: list[Job] = []
     served: Counter[tuple[str, ...]] = Counter()
     for ask in limits.within(db, asks, now, ways.lock):
         if ask.room is not None and ask.room <= 0:
             continue
-        for queue in _giving(db, ask, ways):
+        for queue in _giving(db, ask, versions, ways):
             owners = ask.owners[served[ask.owners] :]
             if not owners:
                 break
-            wish = _narrowed(ask, queue, owners, jobs)
+            wish = _narrowed(ask, queue, owners, versions, jobs)
             found = _claim(db, tally, wish, now, ways) if wish.owners else []
             served[ask.owners] += len(found)
             jobs += found
     return jobs
 
 
-def _giving(db: Base, ask: Ask, ways: Ways) -> Iterator[str]:
+def _giving(db: Base, ask: Ask, versions: tuple[str, ...], ways: Ways) -> Iterator[str]:
     """The queues in which anything is ready that these agents can do, in their order."""
     kinds = None if ask.kinds is None else [kind for kind in ask.kinds if _may_run(ask, kind)]
     if kinds == [] or not ask.needs:
         return iter(())  # SQLite plans nothing for an index that is asked for nothing
-    chosen = "" if kinds is None else f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)})"
-    return ways.giving(db, ask, chosen, () if kinds is None else (*kinds, *ask.needs))
+    if kinds is None:
+        return ways.giving(db, ask, "", ())
+    chosen = f"and kind in ({marks(kinds)}) and needs in ({marks(ask.needs)}) and version in ({marks(versions)})"
+    return ways.giving(db, ask, chosen, (*kinds, *ask.needs, *versions))
 
 
 def _may_run(ask: Ask, kind: str) -> bool:
     return kind not in ask.not_kinds and ask.kind_rooms.get(kind, 1) > 0
 
 
-def _narrowed(ask: Ask, queue: str, owners: tuple[str, ...], given: Sequence[Job]) -> Ask:
+def _narrowed(ask: Ask, queue: str, owners: tuple[str, ...], versions: tuple[str, ...], given: Sequence[Job]) -> Ask:
     """A wish for this queue alone, within what those that were given before it have left of its limits."""
     own = [job for job in given if job.queue == queue]
     room = len(owners) if ask.room is None else max(0, ask.room - len(own))
@@ -77,6 +81,7 @@ def _narrowed(ask: Ask, queue: str, owners: tuple[str, ...], given: Sequence[Job
         ask,
         queues=(queue,),
         owners=owners[:room],
+        versions=versions,
         kind_rooms={kind: room - kinds.get(kind, 0) for kind, room in ask.kind_rooms.items()},
         tenant_counts={**ask.tenant_counts, **{one: ask.tenant_counts.get(one, 0) + n for one, n in tenants.items()}},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.jobs.model.lead import Lead
+from otpy.jobs.store.sql.hosts import ACTIVE
 
 if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["elect", "holds", "lead", "lead_on", "leads", "resign"]
 
 
+HOLDS = f"{ACTIVE} from otpy_leader where name = ? and epoch = ? and expires_at > ?"
 LEAD = "select name, owner, epoch, elected_at, expires_at, ttl_ms from otpy_leader"
 
 
@@ -67,9 +69,7 @@ def resign(db: Base, fence: Fence, owner: str, now: int) -> None:
     )
 
 
-def holds(db: Base, fence: Fence, now: int) -> bool:
-    """Whether this leader still leads; asked in the transaction that it guards."""
-    row = db.execute(
-        "select 1 from otpy_leader where name = ? and epoch = ? and expires_at > ?", (fence.name, fence.epoch, now)
-    ).fetchone()
-    return row is not None
+def holds(db: Base, fence: Fence, now: int) -> str | None:
+    """The version that is active, if this leader still leads; asked in the transaction that it guards."""
+    row = db.execute(HOLDS, (fence.name, fence.epoch, now)).fetchone()
+    return None if row is None else str(row[0])

@@ -87,7 +87,7 @@ class SqliteTransaction(SqlTransaction):
         """Lead no longer."""
         leading.resign(self._db, fence, owner, self.now)
 
-    def is_current(self, fence: Fence) -> bool:
+    def _under(self, fence: Fence) -> str | None:
         """Whether it leads; nobody else writes meanwhile."""
         return leading.holds(self._db, fence, self.now)
 

@@ -35,6 +35,7 @@ create table otpy_job (
     result bytea,
     reason text not null default '',
     meta bytea not null,
+    version text collate "C" not null, -- of the code that may do it; empty for any
     replay_of bigint,
     schedule text collate "C",
     aged bigint not null default 0,        -- steps by which its priority has risen
@@ -42,7 +43,7 @@ create table otpy_job (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
-create index otpy_job_kind on otpy_job (queue, kind, needs) where state = 'ready';
+create index otpy_job_kind on otpy_job (queue, kind, needs, version) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
 create index otpy_job_running on otpy_job (lease_until) where state = 'running';
 create index otpy_job_start on otpy_job (start_by) where start_by is not null and state in ('scheduled', 'ready');
@@ -159,3 +160,10 @@ create table otpy_host (
     until bigint not null,
     draining_since bigint
 ) with (fillfactor = 50);
+
+-- The version whose programs do what belongs to no version, in one row; without it, or with an empty one, all do.
+create table otpy_active (
+    one bigint primary key check (one = 1),
+    version text collate "C" not null,
+    since bigint not null
+);

@@ -34,6 +34,7 @@ create table otpy_job (
     result blob,
     reason text not null default '',
     meta blob not null,
+    version text not null,             -- of the code that may do it; empty for any
     replay_of integer,
     schedule text,
     aged integer not null default 0,       -- steps by which its priority has risen
@@ -41,7 +42,7 @@ create table otpy_job (
 );
 
 create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
-create index otpy_job_kind on otpy_job (queue, kind, needs) where state = 'ready';
+create index otpy_job_kind on otpy_job (queue, kind, needs, version) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
 create index otpy_job_running on otpy_job (lease_until) where state = 'running';
 create index otpy_job_start on otpy_job (start_by) where start_by is not null and state in ('scheduled', 'ready');
@@ -145,3 +146,10 @@ create table otpy_host (
     until integer not null,
     draining_since integer
 ) without rowid;
+
+-- The version whose programs do what belongs to no version, in one row; without it, or with an empty one, all do.
+create table otpy_active (
+    one integer primary key check (one = 1),
+    version text not null,
+    since integer not null
+);
