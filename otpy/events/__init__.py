@@ -9,6 +9,7 @@ from otpy.events.hook import Events
 from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
+from otpy.events.names import NameHeld, NameLost, NameResigned
 from otpy.events.processes import ProcessAnswers, ProcessSilent
 from otpy.events.resilience import BreakerChanged
 from otpy.events.supervision import (
@@ -42,6 +43,9 @@ __all__ = [
     "LeaderResigned",
     "LoopBlocked",
     "MailboxGrew",
+    "NameHeld",
+    "NameLost",
+    "NameResigned",
     "Neighbour",
     "ProcessAnswers",
     "ProcessSilent",

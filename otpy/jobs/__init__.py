@@ -22,6 +22,7 @@ from otpy.jobs.errors import (
     NotEndedError,
     NotLeadingError,
     OnceBusyError,
+    StaleEpochError,
     StoreBrokenError,
     StoreBusyError,
     StoreError,
@@ -35,10 +36,12 @@ from otpy.jobs.kind import Kind, job
 from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.job import Attempt, Earlier, Job
+from otpy.jobs.model.lead import Fence, NameLook
 from otpy.jobs.model.look import CrewLook, QueueLook, Readiness, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
+from otpy.jobs.singleton import singleton
 from otpy.jobs.spec import JobSpec
 
 __all__ = [
@@ -53,6 +56,7 @@ __all__ = [
     "Dead",
     "Earlier",
     "Enqueued",
+    "Fence",
     "Job",
     "JobCancelledError",
     "JobSpec",
@@ -60,6 +64,7 @@ __all__ = [
     "KeyTakenError",
     "Kind",
     "LostJobError",
+    "NameLook",
     "NoEngineError",
     "NoJobError",
     "NoSuchCrewError",
@@ -77,6 +82,7 @@ __all__ = [
     "Running",
     "ScheduleLook",
     "Snooze",
+    "StaleEpochError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreError",
@@ -92,4 +98,5 @@ __all__ = [
     "enqueue_in",
     "job",
     "of",
+    "singleton",
 ]

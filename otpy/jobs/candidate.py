@@ -138,8 +138,11 @@ class Candidate(GenServer):
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """Let the next one take over at once."""
-        with suppress(OtpyError):  # it is gone, and has left nothing
+        try:
             self.steward.within(None).call(Steward.end)
+        except OtpyError:  # it is gone, and what it has begun is ended by the next one: until then it must be nobody's
+            if self.fence is not None:
+                self._leave(self.lost(self.fence, "whoever was to end what it does is gone"))
         self._is_well = self._ends is None
         self._step_down(self._ends or "it was told to stop")
 
@@ -196,14 +199,18 @@ class Candidate(GenServer):
 
     def _step_down(self, why: str) -> None:
         """The duties have ended: now it is no leader."""
-        fence, self.fence, self.is_leader = self.fence, None, False
-        lost, self._ends = self._ends is not None, None
-        if fence is None:
+        if self.fence is None:
             return
+        fence, self.is_leader, is_lost = self.fence, False, self._ends is not None
         with suppress(StoreError, CallError):  # then it ends by itself
             limit = min(RESIGN, self.terms.lease * RENEW)
             self.writer.within(limit).call(Writer.run, lambda tx: tx.resign(fence, self.owner))
-        self._tell(self.lost(fence, why) if lost else self.resigned(fence, why, is_well=self._is_well))
+        self._leave(self.lost(fence, why) if is_lost else self.resigned(fence, why, is_well=self._is_well))
+
+    def _leave(self, event: Event) -> None:
+        """It leads no longer; whether another one may at once, the store knows."""
+        self.fence, self.is_leader, self._ends = None, False, None
+        self._tell(event)
 
     # Who stands by.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.errors import NoSuchJobError, NoSuchScheduleError
+from otpy.jobs.fenced import under
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.looking import Looking
 from otpy.jobs.model.look import Look
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 
     from otpy.jobs.insertion import Enqueued
     from otpy.jobs.model.job import Job
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.model.look import CrewLook
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.ref import Ref
 
 __all__ = ["Client", "of"]
+
+T = TypeVar("T")
 
 
 class Client(Looking):
@@ -38,6 +42,22 @@ class Client(Looking):
     All of them raise `NoEngineError` when no engine of this name runs, `StoreError` when the store fails, and
     `CallTimeoutError` when it does not answer within `seconds`: then nobody knows whether it was done.
     """
+
+    _fence: Fence | None = None
+    """Under which epoch it writes, if any."""
+
+    def under(self, fence: Fence) -> Client:
+        """The same handle, but what it writes is kept only while this epoch of a name is current.
+
+        For the code of a `singleton`, which may go on although another program holds the name already: what that
+        wrote, and what this writes, do not mix. Whether the epoch is current is looked at in the transaction that
+        writes, and nobody else can be elected before that has ended. What only looks is not refused.
+
+        The methods of it that write raise `StaleEpochError`, besides what they raise otherwise.
+        """
+        client = Client(self._system, self._name, self._seconds)
+        client._fence = fence
+        return client
 
     # Enqueuing.
 
@@ -51,7 +71,7 @@ class Client(Looking):
 
     def enqueue_all(self, specs: Iterable[JobSpec[Any]]) -> list[Enqueued]:
         """Enqueue many in one transaction: all or, when one of them cannot be, none. Raises as `enqueue`."""
-        return self._run(Insertion(job_specs(specs)))
+        return self._write(Insertion(job_specs(specs)))
 
     async def aenqueue(self, spec: JobSpec[Any]) -> Enqueued:
         """As `enqueue`, awaited: the event loop goes on meanwhile."""
@@ -61,7 +81,7 @@ class Client(Looking):
         """As `enqueue_all`, awaited."""
         wanted = job_specs(specs)
         self._check_store()
-        made: list[Enqueued] = await self._writer.acall(Writer.run, Insertion(wanted))
+        made: list[Enqueued] = await self._writer.acall(Writer.run, self._fenced(Insertion(wanted)))
         return made
 
     # Mending.
@@ -102,7 +122,7 @@ class Client(Looking):
             tx.cancel(ids, reason)
             return _all(tx, ids)
 
-        found = self._run(cancel)
+        found = self._write(cancel)
         running = [(job.id, job.token) for job in found if job.state == "running"]
         scheduler = self._scheduler.whereis()
         if scheduler is not None and running:
@@ -123,7 +143,7 @@ class Client(Looking):
             tx.hasten(ids)
             return _all(tx, ids)
 
-        return self._run(hasten)
+        return self._write(hasten)
 
     def replay(self, *ids: int, force: bool = False, per_second: float | None = None) -> list[Replayed]:
         """Run dead jobs again, as new ones; what became of each, in this order.
@@ -140,7 +160,7 @@ class Client(Looking):
             SpecError: `per_second` is no number above 0.
         """
         gap_ms = _gap(per_second)
-        return self._run(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
+        return self._write(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
 
     def replay_with(self, id: int, spec: JobSpec[Any], *, force: bool = False) -> Replayed:
         """Run one dead job again with other arguments, as `replay` does it otherwise.
@@ -164,7 +184,7 @@ class Client(Looking):
             instead = new_job(spec, tx.now)
             return tx.replay([id], is_forced=force, gap_ms=0, instead=instead)[0]
 
-        return self._run(replay)
+        return self._write(replay)
 
     def replay_all(
         self,
@@ -196,7 +216,7 @@ class Client(Looking):
                 return [Replayed(job.id, None, job.queue, "new") for job in found]
             return tx.replay([job.id for job in found], is_forced=False, gap_ms=gap_ms)
 
-        return self._run(replay)
+        return self._write(replay)
 
     def pause(self, *queues: str) -> list[str]:
         """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued.
@@ -211,7 +231,7 @@ class Client(Looking):
                 tx.pause(queue)
             return strange
 
-        strange = self._run(pause)
+        strange = self._write(pause)
         if (scheduler := self._scheduler.whereis()) is not None:
             scheduler.cast(Scheduler.pause, queues)
         return strange
@@ -225,7 +245,15 @@ class Client(Looking):
                 tx.resume(queue)
             return strange
 
-        return self._run(resume)
+        return self._write(resume)
+
+    def _write(self, step: Callable[[Transaction], T]) -> T:
+        return self._run(self._fenced(step))
+
+    def _fenced(self, step: Callable[[Transaction], T]) -> Callable[[Transaction], T]:
+        """The same, or refused when it comes too late."""
+        fence = self._fence
+        return step if fence is None else lambda tx: under(tx, fence, step)
 
     def _strange(self, tx: Transaction, queues: Iterable[str]) -> list[str]:
         known = self._begun().setup.queue_names() | {look.name for look in tx.queues()} | tx.paused().keys()
@@ -257,7 +285,7 @@ class Client(Looking):
             if missing:  # and so the others are rolled back
                 raise NoSuchScheduleError(*missing)
 
-        self._run(plan)
+        self._write(plan)
         timekeeper: Ref[Any] | None = self._system.ref(f"{self._name}/timekeeper").whereis()
         if timekeeper is not None:
             timekeeper.tell("look")

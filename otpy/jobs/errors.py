@@ -15,6 +15,7 @@ OtpyError
     ├── NoSuchScheduleError (LookupError)  the store has no schedule of that name
     ├── NotLeadingError         the agents are in another program
     ├── OnceBusyError           the same attempt is at it already
+    ├── StaleEpochError         the epoch of a name is over, under which something was to be written
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
     │   │   └── StoreConflictError  another program was in the way, and the same again does it
@@ -50,6 +51,7 @@ __all__ = [
     "NotEndedError",
     "NotLeadingError",
     "OnceBusyError",
+    "StaleEpochError",
     "StoreBrokenError",
     "StoreBusyError",
     "StoreConflictError",
@@ -235,6 +237,20 @@ class NotEndedError(JobsError, TimeoutError):
         """Keep both."""
         self.id, self.seconds = id, seconds
         super().__init__(f"job {id} has not ended within {seconds:g} s; it goes on")
+
+
+class StaleEpochError(JobsError):
+    """The epoch of a name is over, under which something was to be written; nothing of it is kept.
+
+    Attributes:
+        name: the name's.
+        epoch: the one that is over; another program may hold the name under a later one.
+    """
+
+    def __init__(self, name: str, epoch: int) -> None:
+        """Keep both."""
+        self.name, self.epoch = name, epoch
+        super().__init__(f"{safe_repr(name)}: epoch {epoch} is over, and another program may hold it: nothing is kept")
 
 
 class StoreError(JobsError):

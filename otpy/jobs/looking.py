@@ -10,6 +10,7 @@ from otpy.errors import CallExitError, CallTimeoutError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
+from otpy.jobs.model.lead import SHARED, NameLook
 from otpy.jobs.model.look import Look, Readiness, limit_problem
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
@@ -177,6 +178,20 @@ class Looking:
         if readers is None:
             raise BackupError(str(file), "there is no file to copy: the store is in memory, or about to be opened")
         return readers.back_up(Path(file).absolute())
+
+    def whereis(self, name: str) -> NameLook | None:
+        """Which program holds a name that programs share, as the store has it; None when none does.
+
+        It may be another one a moment later: who writes for the name does so under the epoch that it was given.
+
+        OTP: global:whereis_name/1, which gives a process; here no message travels.
+        """
+        return next((one for one in self.names() if one.name == name and one.is_held), None)
+
+    def names(self) -> list[NameLook]:
+        """All names that programs share, with who holds them, or was the last to do so."""
+        found, now = self._look(lambda tx: (tx.elected(SHARED), tx.now))
+        return [NameLook.of(key, lead, now) for key, lead in found]
 
     def schedules(self) -> list[ScheduleLook]:
         """All that are in the store, whichever program has declared them."""

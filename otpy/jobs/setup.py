@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from otpy.jobs.cron import Cron
     from otpy.jobs.kind import Kind
 
-__all__ = ["AGAIN", "RENEW", "Crew", "Queue", "Setup", "trusted"]
+__all__ = ["AGAIN", "MARGIN", "RENEW", "Crew", "Queue", "Setup", "trusted"]
 
 
 MARGIN = 0.1

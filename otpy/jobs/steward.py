@@ -32,7 +32,7 @@ class Steward(GenServer):
         """End what one before has begun.
 
         Args:
-            what: what the duties are called, in words.
+            what: what the duties are called, in a sentence with what became of them.
             home: the supervisor they run under.
             candidate: who hears when they do not start, or have ended.
         """
@@ -51,7 +51,7 @@ class Steward(GenServer):
         try:
             self.duties = self.home.call(DynamicSupervisor.start_child, duties.opts(restart="temporary"))
         except StartError as error:
-            self.candidate.tell(("failed", fence, f"{self.what} do not start: {error}"))
+            self.candidate.tell(("failed", fence, f"{self.what} did not start: {error}"))
             return
         self.fence = fence
         if self.duties is not None:
@@ -74,7 +74,7 @@ class Steward(GenServer):
         """They have ended by themselves."""
         if isinstance(message, Down) and message.target == self.duties:
             self.duties = None
-            self.candidate.tell(("failed", self.fence, f"{self.what} have ended: {safe_str(message.reason)}"))
+            self.candidate.tell(("failed", self.fence, f"{self.what} ended: {safe_str(message.reason)}"))
 
     def _terminate(self, duties: Ref[Any]) -> None:
         with suppress(ChildNotFoundError):  # ended meanwhile

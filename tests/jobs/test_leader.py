@@ -96,7 +96,7 @@ def test_who_cannot_do_its_duties_lets_another_one(pair: Pair, monkeypatch: pyte
     resigned = pair.told(1, LeaderResigned)
     assert [event.is_well for event in resigned] == [False] * len(resigned)
     assert 1 <= len(resigned) <= 3
-    assert "its duties do not start" in resigned[0].why
+    assert "its duties did not start" in resigned[0].why
     restarted.stop()
 
 

@@ -382,6 +382,22 @@ def look_after_jobs(engine: jobs.Client) -> None:
     assert_type(found.earlier, tuple[jobs.Earlier, ...])
 
 
+def bill(fence: jobs.Fence, bank: str) -> None: ...
+
+
+BILLING: otpy.ChildSpec = jobs.singleton("billing", lambda fence: otpy.child(bill, fence, "bank"), lease=30.0)
+FIRST: otpy.ChildSpec = jobs.singleton("first", otpy.child(print, "first"), engine="mail", max_restarts=0)
+jobs.singleton("billing", lambda fence: otpy.child(bill, "bank", fence))  # type: ignore[call-overload]
+jobs.singleton("billing", bill)  # type: ignore[arg-type]
+
+
+def use_names(engine: jobs.Client, fence: jobs.Fence) -> None:
+    assert_type(engine.under(fence), jobs.Client)
+    assert_type(engine.whereis("billing"), jobs.NameLook | None)
+    assert_type(engine.names(), list[jobs.NameLook])
+    assert_type(fence.epoch, int)
+
+
 async def use_jobs(system: otpy.System) -> None:
     assert_type(send_mail("a", "b"), int)
     assert_type(send_mail.new("a", "b", urgent=True), jobs.JobSpec[int])
