@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
+import otpy.jobs.doctor  # noqa: F401 - it and the verbs register themselves with the control socket
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
