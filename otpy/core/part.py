@@ -68,10 +68,10 @@ class Part:
 
 @value
 class Finding:
-    """Something about a tree, declared or running, that somebody should know."""
+    """Something about a declared tree that its author should know."""
 
     level: Literal["error", "warning"]
-    """An error keeps the tree from starting, or what runs from its work; a warning is doubtful, and may be meant so."""
+    """An error keeps the tree from starting; a warning is legal, and doubtful."""
     path: str
     """Where."""
     text: str

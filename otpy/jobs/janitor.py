@@ -118,7 +118,9 @@ class Janitor(GenServer):
             self.leader.tell("look")
         most = min(self.setup.lease / 2, 60.0)
         left = most if done.due is None else (done.due - self.setup.now()) / 1_000
-        self._alarm.set(0.0 if self._is_wanted and not done.is_over else min(most, left))
+        self._alarm.set(min(most, left))
+        if self._is_wanted and not done.is_over:
+            self._round()
 
     @cast
     def renewed(self) -> None:

@@ -8,28 +8,29 @@ from otpy.core.spec import child
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
 from otpy.jobs.candidate import PATIENCE, RESIGN, Candidate, Terms
-from otpy.jobs.duties import DRAIN, Duties
+from otpy.jobs.duties import DRAIN, LEAD_END, Duties, Lead
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:
     from otpy.core.spec import ChildSpec
     from otpy.events.event import Event
+    from otpy.jobs.membership import Badge
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Setup
 
 __all__ = ["LEAVE", "Leader"]
 
-LEAVE = DRAIN + RESIGN + 1.0
-"""Seconds that it takes at most to have the duties end, and to resign."""
+LEAVE = RESIGN + 1.0
+"""Seconds that it takes at most to resign, when its duties have ended."""
 
 
 class Leader(Candidate):
     """The candidate for the duties of an engine."""
 
-    def init(self, setup: Setup) -> None:
-        """Have nobody's duties done, and look at once whether anybody leads."""
-        self.setup = setup
+    def init(self, setup: Setup, badge: Badge | None = None) -> None:
+        """Have nobody's duties done, and look at once whether anybody leads; by this badge where programs have one."""
+        self.setup, self.badge = setup, badge
         self.awake = Awake(setup.lease / 2)
         self.calm_until = 0.0
         self._is_planned = False
@@ -47,6 +48,8 @@ class Leader(Candidate):
 
     def prepare(self) -> None:
         """Write down the schedules that are declared here: whoever leads fires those of all."""
+        if self.badge is not None:
+            self.owner = self.badge.owner
         if not self._is_planned:
             schedules = self.setup.schedules()
             if schedules:
@@ -54,9 +57,11 @@ class Leader(Candidate):
             self._is_planned = True
 
     def duties(self, fence: Fence) -> ChildSpec:
-        """Those of an engine."""
+        """Those of an engine: all that is to be done, or what must be done once, where every program works."""
         calm = max(0.0, self.calm_until - self.begun)
-        return child(Duties, self.setup, fence, calm).opts(shutdown=DRAIN)
+        if self.badge is None:
+            return child(Duties, self.setup, fence, calm).opts(shutdown=DRAIN)
+        return child(Lead, self.setup, fence, calm).opts(shutdown=LEAD_END)
 
     def elected(self, fence: Fence) -> Event:
         """It leads."""

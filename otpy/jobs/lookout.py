@@ -94,9 +94,10 @@ class Lookout(GenServer):
         except (StoreError, CallError):  # who writes may have ended, and then all of this does
             seen = self._seen
         if seen != self._seen:
+            if self._seen >= 0:  # who leads has looked when it began
+                self._tell_lead()
             self._poll, self._idle, self._seen = self.setup.poll, 0, seen
             self._look()
-            self._tell_lead()
         else:
             self._idle += 1
             if self._idle > LAZY and self.system.is_virtual:

@@ -69,12 +69,8 @@ class Timekeeper(GenServer):
 
     def handle_info(self, message: object) -> None:
         """The time has come, or there may be another schedule."""
-        if message == "look" and self._is_looking:
-            self._is_wanted = True
-        elif message == "look":
-            self._is_looking, self._is_wanted = True, False
-            done, own = Round(self.fence, self.system.random.random), self.ref
-            self.writer.cast(Writer.submit, done, lambda error: own.cast(Timekeeper.looked, done, error))
+        if message == "look":
+            self._look()
 
     @cast
     def looked(self, done: Round, error: Exception | None) -> None:
@@ -86,4 +82,14 @@ class Timekeeper(GenServer):
         if done.stopped:
             self.scheduler.cast(Scheduler.cancel, [(job.id, job.token) for job in done.stopped])
         wait = SLICE if done.next_at is None else (done.next_at - self.setup.now()) / 1_000
-        self._alarm.set(0.0 if self._is_wanted else min(wait, SLICE))
+        self._alarm.set(min(wait, SLICE))
+        if self._is_wanted:
+            self._look()
+
+    def _look(self) -> None:
+        if self._is_looking:
+            self._is_wanted = True
+            return
+        self._is_looking, self._is_wanted = True, False
+        done, own = Round(self.fence, self.system.random.random), self.ref
+        self.writer.cast(Writer.submit, done, lambda error: own.cast(Timekeeper.looked, done, error))

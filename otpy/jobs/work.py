@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["clerks", "crews"]
 
 
-def clerks(setup: Setup, fence: Fence) -> list[ChildSpec]:
-    """In start order."""
+def clerks(setup: Setup, fence: Fence | None) -> list[ChildSpec]:
+    """In start order; without the fence of a leader every program has them."""
     return [
         child(Beat, setup).opts(id="beat", name=setup.actor(Beat, "beat")),
         child(Ledger, setup).opts(id="ledger", name=setup.actor(Ledger, "ledger")),

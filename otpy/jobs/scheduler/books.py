@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from otpy.jobs.model.claim import Ask
+from otpy.jobs.model.claim import Ask, Limits
 from otpy.jobs.scheduler.hopes import Hopes
 from otpy.jobs.scheduler.load import Load
 from otpy.jobs.scheduler.team import Team, Worker
@@ -32,9 +32,12 @@ class Books(Generic[R]):
     `take`, `deal` and `end` are the life of a job here; `drop`, `drop_hands` and `leave` end it before its time.
     """
 
-    def __init__(self, queues: Mapping[str, Queue], kind_limits: Mapping[str, int] | None = None) -> None:
-        """Know nobody."""
+    def __init__(
+        self, queues: Mapping[str, Queue], kind_limits: Mapping[str, int] | None = None, *, is_shared: bool = False
+    ) -> None:
+        """Know nobody. `is_shared`: others claim as well, so that the store has to count what limits leave."""
         self._queues = queues
+        self._is_shared, self._kind_limits = is_shared, kind_limits or {}
         self._teams: dict[str, Team[R]] = {}
         self._workers: dict[R, Worker[R]] = {}
         self._by_owner: dict[str, Team[R]] = {}
@@ -245,6 +248,7 @@ class Books(Generic[R]):
             lease_ms=lease_ms,
             kinds=team.crew.kinds,
             needs=team.needs,
+            limits=self._limits(own, team.crew) if self._is_shared else None,
             kind_rooms=self._load.kind_rooms(team.crew.kinds),
             room=self._load.room(queues[0]),
             tenant_limit=None if own is None else own.tenant_limit,
@@ -254,6 +258,13 @@ class Books(Generic[R]):
             streak=self._turns.streak(queues[0]),
             rate=None if own is None else own.rate,
         )
+
+    def _limits(self, queue: Queue | None, crew: Crew) -> Limits | None:
+        """What holds for all programs together; None where nothing has a limit."""
+        kinds = {kind: self._kind_limits[kind] for kind in crew.kinds if kind in self._kind_limits}
+        if queue is None:
+            return Limits(kinds=kinds) if kinds else None
+        return Limits(queue=queue.limit, tenant=queue.tenant_limit, kinds=kinds)
 
     # What follows.
 

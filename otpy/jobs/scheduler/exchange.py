@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from otpy.jobs.model.claim import Ask, Rate, Settled
+    from otpy.jobs.model.host import Station
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.scheduler.standing import Standing
@@ -20,16 +21,17 @@ Note: TypeAlias = tuple[int, bytes | None, bytes | None]
 
 
 class Survey:
-    """What runs already, and where there may be work; a new leader begins with it, in the writer's thread."""
+    """What runs already, and where there may be work; a scheduler begins with it, in the writer's thread."""
 
-    def __init__(self) -> None:
-        """Not done yet."""
+    def __init__(self, *, is_shared: bool) -> None:
+        """Not done yet. Where others claim as well the store counts what runs, and nobody has to know it."""
+        self.is_shared = is_shared
         self.running: list[Job] = []
         self.queues: set[str] = set()
 
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
-        self.running, self.queues = tx.running(), tx.ready()
+        self.running, self.queues = [] if self.is_shared else tx.running(), tx.ready()
 
 
 class Exchange:
@@ -40,7 +42,7 @@ class Exchange:
         outcomes: list[Settled],
         notes: dict[int, Note],
         asks: list[Ask],
-        fence: Fence,
+        by: Fence | Station | None,
         sent_at: float,
         standing: Standing | None = None,
         *,
@@ -51,9 +53,9 @@ class Exchange:
         A standing wish ends with it; when that was granted meanwhile it asks for nothing, for its agents may have work.
         """
         self._standing, self._is_again = standing, is_again
-        self.outcomes, self.notes, self.asks, self.fence, self.sent_at = outcomes, notes, asks, fence, sent_at
+        self.outcomes, self.notes, self.asks, self.by, self.sent_at = outcomes, notes, asks, by, sent_at
         self.jobs: list[Job] | None = []
-        """What was claimed; None when another program leads."""
+        """What was claimed; None when this program may claim nothing."""
         self.accepted: list[bool] = []
         """Which of the outcomes were written: one that was not is of an attempt that is over otherwise."""
         self.rated: dict[str, Rate] = {}
@@ -76,7 +78,7 @@ class Exchange:
         self.accepted = tx.settle(self.outcomes, is_again=self._is_again)
         paused = tx.paused() if self.asks else {}
         asks = [ask.among(set(ask.queues) - paused.keys()) for ask in self.asks] if paused else self.asks
-        self.jobs = tx.claim(asks, self.fence) if asks else []
+        self.jobs = tx.claim(asks, self.by) if asks and self.by is not None else []
         self.rated = {
             ask.queues[0]: ask.rate for ask in asks if ask.rate is not None and any(map(tx.has_ready, ask.queues))
         }
@@ -88,9 +90,8 @@ class Outbox:
     What a failed one has not brought goes first with the next.
     """
 
-    def __init__(self, fence: Fence) -> None:
-        """Empty; this leader's."""
-        self._fence = fence
+    def __init__(self) -> None:
+        """Empty."""
         self._outcomes: list[Settled] = []
         self._notes: dict[int, Note] = {}
         self._sent: Exchange | None = None
@@ -114,11 +115,13 @@ class Outbox:
         note = (token, progress, checkpoint)
         self._notes[id] = _later(self._notes.get(id, note), note)
 
-    def send(self, asks: list[Ask], now: float, standing: Standing | None) -> Exchange | None:
-        """The next exchange, with these wishes; None when there is nothing to say. None may be out."""
+    def send(
+        self, asks: list[Ask], by: Fence | Station | None, now: float, standing: Standing | None
+    ) -> Exchange | None:
+        """The next exchange, with these wishes of who may claim; None when there is nothing to say. None may be out."""
         if not asks and not self._outcomes and not self._notes:
             return None
-        self._sent = Exchange(self._outcomes, self._notes, asks, self._fence, now, standing)
+        self._sent = Exchange(self._outcomes, self._notes, asks, by, now, standing)
         self._outcomes, self._notes = [], {}
         return self._sent
 
@@ -149,7 +152,7 @@ class Outbox:
         def end(tx: Transaction) -> list[tuple[Settled, bool]]:
             first = [] if sent is None else sent.outcomes + [give_back(job) for job in sent.jobs or ()]
             first += [] if standing is None else standing.unseen(give_back)
-            last = Exchange(first + outcomes, notes, [], self._fence, 0.0, is_again=True)
+            last = Exchange(first + outcomes, notes, [], None, 0.0, is_again=True)
             last(tx)
             # Of the one that was out nobody else tells: what it has brought is refused here.
             return [*(() if sent is None else sent.written), *last.written]

@@ -21,6 +21,7 @@ from otpy.jobs.model.job import LIVING
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox, Survey
+from otpy.jobs.scheduler.post import Post
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from otpy.jobs.agents.attempt import Report
     from otpy.jobs.agents.ear import Ear
     from otpy.jobs.model.claim import Ask, Settled
+    from otpy.jobs.model.host import Station
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
@@ -52,20 +54,23 @@ AGAIN = 0.1
 
 
 class Scheduler(Desk):
-    """Only a leader has one. Agents introduce themselves, also to a new one after this one has failed."""
+    """Who works has one: the leader, or on a server every program. Agents introduce themselves, also to a new one."""
 
     trap_exit = True
 
-    def init(self, setup: Setup, fence: Fence) -> None:
-        """Know nobody, but what runs elsewhere and where there may be work."""
+    def init(self, setup: Setup, fence: Fence | None) -> None:
+        """Know nobody, but what runs elsewhere and where there may be work.
+
+        Without a leader's fence it claims for a station, beside others, and is told which one that is.
+        """
         self.setup = setup
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
-        self.leader: NamedRef[Any] = self.system.ref(f"{setup.name}/leader")
+        self.right = Post(self.system, setup.name, fence)
+        self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits(), is_shared=self.right.is_shared)
         self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
-        self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits())
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
-        self.outbox, self.fence = Outbox(fence), fence
+        self.outbox = Outbox()
         self.telling, self.path = Telling(setup, self.system.events.emit), self.ref.path
         self.standing: Standing | None = None
         """What the writer may grant when there is something, unless an exchange ends it first."""
@@ -110,7 +115,17 @@ class Scheduler(Desk):
         self.attempts.give_back(self.books.set_crew(crew, is_open=is_open))
         self._go_on()
 
-    # From the janitor, the beat, and whoever enqueues or cancels.
+    # From the membership, the janitor, the beat, and whoever enqueues or cancels.
+
+    @cast
+    def post(self, station: Station | None) -> None:
+        """Claim for this station, which may have become another one's; for None begin nothing more."""
+        self.right.by = station
+        if station is None:
+            self.attempts.give_back(self.books.drop_hands())
+        else:
+            self.books.hope_anew()
+        self._go_on()
 
     @cast
     def hope(self, queues: Iterable[str]) -> None:
@@ -143,11 +158,12 @@ class Scheduler(Desk):
     def lost(self, claims: Iterable[tuple[int, int]], is_known: bool) -> None:  # noqa: FBT001 - as `crew`
         """These are no longer ours, or nobody can say: their agents are stopped, and nothing is written of them.
 
-        Of which nobody can say, they count as running until their leases end and the janitor takes them back.
+        Of which nobody can say, they count as running until their leases end and the janitor takes them back. Where
+        others claim as well the store counts them.
         """
         for claim in claims:
             job = self.attempts.drop(*claim)
-            if job is not None and not is_known:
+            if job is not None and not is_known and not self.right.is_shared:
                 self.books.elsewhere([job])
         self._go_on()
 
@@ -228,7 +244,7 @@ class Scheduler(Desk):
 
     def _survey(self) -> None:
         """An outage of the store is waited out in here: who starts it again has a limit for that."""
-        survey, own = Survey(), self.ref
+        survey, own = Survey(is_shared=self.right.is_shared), self.ref
         self.writer.cast(Writer.submit, survey, lambda error: own.cast(Scheduler.surveyed, survey, error))
 
     def _go_on(self) -> None:
@@ -247,8 +263,8 @@ class Scheduler(Desk):
         if rooms and not self.is_held:
             self.is_held = True
             self.send_after(HELD, "held")
-        asks = self.books.asks(self.setup.lease_ms, rooms)
-        exchange, own = self.outbox.send(asks, self.system.clock.now(), self.standing), self.ref
+        asks = [] if self.right.by is None else self.books.asks(self.setup.lease_ms, rooms)
+        exchange, own = self.outbox.send(asks, self.right.by, self.system.clock.now(), self.standing), self.ref
         if exchange is not None:
             self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
         else:
@@ -257,14 +273,16 @@ class Scheduler(Desk):
     def _stand(self) -> None:
         """There is nothing to do: let the writer have the wishes of those who rest."""
         asks, before, own = self.books.standing_asks(self.setup.lease_ms), self.standing, self.ref
-        if asks != (() if before is None else before.asks):
+        if self.right.by is None:
+            asks = ()
+        if not before.is_as(asks, self.right.by) if before is not None else asks:
             self.standing = Standing(
-                asks, self.fence, before, is_wanted=own.is_alive, then=lambda one: own.cast(Scheduler.granted, one)
+                asks, self.right.by, before, is_wanted=own.is_alive, then=lambda one: own.cast(Scheduler.granted, one)
             )
             self.writer.cast(Writer.stand, self.standing)
 
     def _take(self, asks: Sequence[Ask], jobs: list[Job] | None) -> None:
-        """What came of wishes, and what follows; None when the lead is over by the clock of the store.
+        """What came of wishes, and what follows; None when the lead, or the program, is over by the store's clock.
 
         That may be set back before the leader looks, and the lead go on: then they are wished for again.
         """
@@ -274,6 +292,8 @@ class Scheduler(Desk):
         else:
             self.books.asked(asks, jobs)
             self.attempts.give_back(self.books.take(jobs))
+            if self.right.by is None:
+                self.attempts.give_back(self.books.drop_hands())
             self._go_on()
 
     def _settle(self, job: Job, settled: Settled) -> None:
@@ -301,7 +321,7 @@ class Scheduler(Desk):
     def _tell_others(self, exchange: Exchange | Standing) -> None:
         """Who has to know of it now that it is kept."""
         if exchange.jobs is None:
-            self.leader.tell("look")  # another leads
+            self.right.refused(exchange.by)
         outcomes = exchange.outcomes if isinstance(exchange, Exchange) else []
         if isinstance(exchange, Exchange):
             self.telling.written(exchange.written)

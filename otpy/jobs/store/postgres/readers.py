@@ -10,7 +10,6 @@ import psycopg
 from otpy.jobs.errors import BackupError
 from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
-from otpy.jobs.store.postgres.figures import figures
 from otpy.jobs.store.postgres.link import SilentError
 from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
@@ -21,8 +20,6 @@ from otpy.jobs.store.where import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from otpy.jobs.model.server import ServerLook
 
 __all__ = ["PostgresReaders"]
 
@@ -38,20 +35,10 @@ class PostgresReaders(KeptReaders[Session]):
     @contextmanager
     def look(self) -> Iterator[PostgresTransaction]:
         """A transaction in which nothing can be written. Raises StoreError."""
-        with self._looking() as (session, now):
-            yield PostgresTransaction(session, now, Counts(Known(), is_gathering=False), None)
-
-    def server(self) -> ServerLook:
-        """How it stands with the server. Raises StoreError."""
-        with self._looking() as (session, _):
-            return figures(session)
-
-    @contextmanager
-    def _looking(self) -> Iterator[tuple[Session, int]]:
         with failures(shown(self._url)):
             session, now = self._begun()
             try:
-                yield session, now
+                yield PostgresTransaction(session, now, Counts(Known(), is_gathering=False), None)
                 session.rollback()
             except BaseException:
                 session.close()

@@ -1,0 +1,126 @@
+"""The tree of an engine: what it is made of on a file, which one program works at, and on a server, where all do."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otpy.actors.children import WORKER_SHUTDOWN
+from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.supervisor import Supervisor
+from otpy.core.spec import child
+from otpy.disk.files import rights_of_others
+from otpy.events.jobs import StoreExposed
+from otpy.jobs.duties import DRAIN, LEAD_END, Work
+from otpy.jobs.endings import Endings
+from otpy.jobs.health import Health
+from otpy.jobs.herald import Herald
+from otpy.jobs.leader import LEAVE, Leader
+from otpy.jobs.membership import GOODBYE, Badge, Membership
+from otpy.jobs.steward import Steward
+from otpy.jobs.store.opening import clock_of, open_store, readers_of
+from otpy.jobs.store.sqlite.store import MEMORY
+from otpy.jobs.store.where import is_server
+from otpy.jobs.writer import Writer
+
+if TYPE_CHECKING:
+    from otpy.core.spec import ChildSpec
+    from otpy.core.strategy import Strategy
+    from otpy.jobs.setup import Setup
+    from otpy.jobs.store.protocol import Store
+
+__all__ = ["Engine", "SharedEngine"]
+
+BRIEF = 1.0
+"""Seconds to stop for who has nothing to wind up."""
+
+EPOCH = 1_750_000_000_000
+"""Milliseconds of the wall clock at which virtual time begins."""
+
+
+class Engine(Supervisor):
+    """The writer, a place for the duties, and who looks whether they are this program's."""
+
+    strategy: Strategy = "rest_for_one"
+
+    def init(self, setup: Setup) -> None:
+        """With these options; on a virtual clock the time that is written down is virtual, too."""
+        clock = self.system.clock
+        is_virtual = self.system.is_virtual
+        now = (lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else clock_of(setup)
+        self.setup = replace(setup, now=now)
+        self.health = Health()
+        self.herald = Herald(self.system, setup.name)
+        self.readers = self.use(closing(readers_of(self.setup)))
+
+    @classmethod
+    def sealed_stop(cls) -> float:
+        """Nothing in it is the user's to mend, and its options were checked when it was declared."""
+        return BRIEF + DRAIN + LEAVE + BRIEF + WORKER_SHUTDOWN
+
+    def children(self) -> list[ChildSpec]:
+        """In start order; the leader ends its duties before it resigns. What their stops take adds up to `sealed_stop`.
+
+        The duties have their time within the leader's, whoever ends them.
+        """
+        return [self._writer(), *self._leading(child(Leader, self.setup), DRAIN), self._endings()]
+
+    def _writer(self) -> ChildSpec:
+        setup = self.setup
+        writer = child(Writer, self._open, self.herald, setup.again_seconds, self.health)
+        return writer.opts(id="writer", name=setup.actor(Writer, "writer"))
+
+    def _leading(self, leader: ChildSpec, stop: float) -> list[ChildSpec]:
+        """A place for the duties, who begins and ends them, and who stands for them; to stop they need so long."""
+        setup = self.setup
+        duties, name = setup.actor(DynamicSupervisor, "duties"), setup.actor(Leader, "leader")
+        steward = child(Steward, "its duties", duties, name)
+        return [
+            dynamic(max_restarts=0).opts(id="duties", name=duties),
+            steward.opts(id="steward", name=setup.actor(Steward, "steward"), shutdown=BRIEF),
+            leader.opts(id="leader", name=name, shutdown=stop + LEAVE),
+        ]
+
+    def _endings(self) -> ChildSpec:
+        setup = self.setup
+        endings = child(Endings, setup, self.readers)
+        return endings.opts(id="endings", name=setup.actor(Endings, "endings"), shutdown=BRIEF)
+
+    def _open(self) -> Store:
+        store = open_store(self.setup, self.herald.others)
+        self.readers.is_open = self.setup.path != MEMORY
+        if self.readers.is_open and not is_server(self.setup.path):
+            self._tell_of_rights(Path(self.setup.path))
+        return store
+
+    def _tell_of_rights(self, file: Path) -> None:
+        mode = rights_of_others(file)
+        if mode is not None:
+            self.system.events.emit(StoreExposed(path=self.ref.path, store=str(file), mode=mode))
+
+
+class SharedEngine(Engine):
+    """On a server: this program works whether it leads or not, as long as the others can know that it is there."""
+
+    def init(self, setup: Setup) -> None:
+        """As a program that nobody has seen yet."""
+        self.badge = Badge(setup)
+        super().init(setup)
+
+    @classmethod
+    def sealed_stop(cls) -> float:
+        """As above; the work has its own time."""
+        return BRIEF + LEAD_END + LEAVE + BRIEF + DRAIN + GOODBYE + WORKER_SHUTDOWN
+
+    def children(self) -> list[ChildSpec]:
+        """In start order: who leads resigns before the work ends, and the others hear last that the program is gone."""
+        setup, name = self.setup, self.setup.actor(Membership, "membership")
+        return [
+            self._writer(),
+            child(Membership, setup, self.badge).opts(id="membership", name=name, shutdown=GOODBYE),
+            child(Work, setup).opts(id="work", shutdown=DRAIN),
+            *self._leading(child(Leader, setup, self.badge), LEAD_END),
+            self._endings(),
+        ]

@@ -1,0 +1,220 @@
+"""Several programs on one server: all of them work, one leads, and what ends with one of them the others do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.events import LeaderResigned
+from otpy.jobs.agents.context import current
+from otpy.jobs.engine import Engine
+from otpy.jobs.kind import job
+from otpy.jobs.setup import Crew, Queue
+from otpy.jobs.trees import SharedEngine
+from otpy.testing import Gate
+
+from .fleet import LEASE, Fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ONE = [Crew(name="one", size=1, spare=0)]
+FOUR = [Crew(name="four", size=4, spare=0)]
+
+
+@pytest.fixture
+def fleet(quiet: None) -> Iterator[Callable[..., Fleet]]:
+    """Makes one, which is stopped when the test ends."""
+    made: list[Fleet] = []
+
+    def begin(number: int, kinds: list[Any], **options: Any) -> Fleet:
+        made.append(Fleet(number, kinds, **options))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    with Gate() as made:
+        yield made
+
+
+def held(gate: Gate, **options: Any) -> Any:
+    """A kind whose jobs wait at a gate."""
+
+    def hold() -> None:
+        gate.wait()
+
+    return job(timeout=None, **options)(hold)
+
+
+def test_both_do_jobs_of_one_queue_and_one_leads(fleet: Callable[..., Fleet], gate: Gate) -> None:
+    kind = held(gate)
+    two = fleet(2, [kind], crews=ONE)
+    assert two.leads() == ["a"]
+    two.client("a").enqueue_all([kind.new() for _ in range(5)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    assert two.running() == {"a": 1, "b": 1}
+    gate.open()
+    two.clock.advance(1.0)
+    assert {state for (state,) in two.rows("state")} == {"done"}
+    assert two.leads() == ["a"]
+
+
+def test_a_limit_holds_over_all_programs(fleet: Callable[..., Fleet]) -> None:
+    """Judged from the rows: each job counts, while it runs, those that do so as well."""
+    gates, counts = [Gate() for _ in range(4)], list[int]()
+
+    def count(number: int) -> None:
+        gates[number % 4].wait()
+        counts.append(len(two.rows("id", "state = 'running'")))
+
+    kind = job(queue="few", timeout=None)(count)
+    two = fleet(2, [kind], crews=FOUR, queues=[Queue("few", limit=3)])
+    two.client("b").enqueue_all([kind.new(number) for number in range(16)])
+    for number, gate in enumerate(gates):
+        two.clock.advance(2.0)
+        assert sum(two.running().values()) == 3, number
+        gate.open()
+    two.clock.advance(2.0)
+    assert [state for (state,) in two.rows("state")] == ["done"] * 16
+    assert max(counts) <= 3
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_what_a_dead_program_had_another_one_does(fleet: Callable[..., Fleet], gate: Gate, name: str) -> None:
+    kind = held(gate)
+    two = fleet(2, [kind], crews=ONE)
+    two.client("a").enqueue_all([kind.new() for _ in range(2)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    two.kill(name)
+    (other,) = {"a", "b"} - {name}
+    two.clock.advance(LEASE * 0.7)
+    assert two.running() == {"a": 1, "b": 1}
+    gate.open()
+    two.clock.advance(LEASE * 2)
+    assert sorted(two.rows("state, crashes")) == [("done", 0), ("done", 1)]
+    assert two.leads() == [other]
+
+
+def test_the_end_of_the_leader_leaves_the_work_of_others_alone(fleet: Callable[..., Fleet], gate: Gate) -> None:
+    kind = held(gate)
+    two = fleet(2, [kind], crews=ONE)
+    two.client("a").enqueue_all([kind.new() for _ in range(2)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    before = [two.named("b", role) for role in ("scheduler", "beat", "agents/one")]
+    two.kill("a")
+    two.clock.advance(LEASE * 1.5)
+    assert two.leads() == ["b"]
+    assert two.running().get("b") == 1
+    assert [two.named("b", role) for role in ("scheduler", "beat", "agents/one")] == before
+    gate.open()
+    two.clock.advance(LEASE)
+    assert sorted(two.rows("state, crashes, attempt")) == [("done", 0, 1), ("done", 1, 2)]
+
+
+def test_who_stops_resigns_first_then_drains_and_then_is_gone(fleet: Callable[..., Fleet], gate: Gate) -> None:
+    kind = held(gate)
+    two = fleet(2, [kind], crews=ONE)
+    two.client("a").enqueue_all([kind.new() for _ in range(2)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    entries = two.engines["a"].actor.otpy_children().by_id.values()
+    assert sum(one.shutdown for one in entries if one.spec.id != "duties") == SharedEngine.sealed_stop()
+    two.engines["a"].stop(block=False)
+    two.clock.advance(1.0)
+    assert [event.is_well for event in two.told("a", LeaderResigned)] == [True]
+    assert two.leads() == ["b"]
+    assert two.running() == {"a": 1, "b": 1}
+    assert all(until > two.now() for _, until, _ in two.hosts())
+    gate.open()
+    two.clock.advance(1.0)
+    assert not two.engines["a"].is_alive()
+    assert two.rows("state, attempt") == [("done", 1), ("done", 1)]
+    assert sorted(until > two.now() for _, until, _ in two.hosts()) == [False, True]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_cancellation_reaches_the_program_that_does_the_job(fleet: Callable[..., Fleet], *, is_async: bool) -> None:
+    gate, seen = Gate(), dict[int, bool]()
+
+    def listen() -> None:
+        gate.wait()
+        seen[current().id] = current().is_cancelled
+
+    async def wait() -> None:
+        await gate.await_open()
+
+    kind = job(timeout=None)(wait if is_async else listen)
+    two = fleet(2, [kind], crews=[Crew(name="one", size=1, spare=0, place="loop" if is_async else "pool")])
+    two.client("a").enqueue_all([kind.new() for _ in range(2)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    by = {owner.partition("/")[0]: number for number, owner in two.rows("id, owner")}
+    two.client("a").cancel(by["b"])
+    two.clock.advance(1.5)
+    gate.open()
+    two.clock.advance(1.5)
+    assert dict(two.rows("id, state")) == {by["a"]: "done", by["b"]: "cancelled"}
+    assert is_async or seen == {by["a"]: False, by["b"]: True}
+
+
+def test_who_is_not_heard_of_begins_nothing_and_comes_back_as_another_one(
+    fleet: Callable[..., Fleet], gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a program that was stopped for longer than its lease, or cut off from the server."""
+    frozen = _frozen(monkeypatch, "b")
+    kind = held(gate)
+    two = fleet(2, [kind], crews=ONE)
+    two.client("a").enqueue_all([kind.new() for _ in range(2)])
+    two.clock.advance(1.0)
+    gate.reached(2)
+    before = [one for one, _, _ in two.hosts()]
+    with Gate() as still:
+        frozen.append(still)
+        two.clock.advance(LEASE * 0.95)
+        assert two.named("b", "scheduler").actor.right.by is None
+        assert not two.named("b", "beat").actor.held
+        two.clock.advance(LEASE)
+        frozen.clear()
+    two.clock.advance(LEASE)
+    assert len(two.hosts()) == 3
+    gate.open()
+    two.clock.advance(LEASE)
+    assert sorted(two.rows("state, crashes")) == [("done", 0), ("done", 1)]
+    made = [two.client("a").enqueue(kind.new()) for _ in range(2)]
+    two.clock.advance(LEASE)
+    assert [two.rows("state", f"id = {one.id}") for one in made] == [[("done",)]] * 2
+    assert two.named("b", "scheduler").actor.right.by.host not in before
+
+
+def _frozen(patch: pytest.MonkeyPatch, name: str) -> list[Gate]:
+    """Gates at which the store of one program stands still."""
+    gates: list[Gate] = []
+    opened = Engine._open
+
+    def opening(self: Engine) -> Any:
+        store = opened(self)
+        begin = store.transaction
+
+        @contextmanager
+        def transaction() -> Iterator[Any]:
+            for gate in gates:
+                gate.wait()
+            with begin() as tx:
+                yield tx
+
+        if self.system.name == name:
+            store.transaction = transaction  # type: ignore[method-assign]  # as told
+        return store
+
+    patch.setattr(Engine, "_open", opening)
+    return gates
