@@ -11,6 +11,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "check": "otpy.cli.check:check",
+    "doctor": "otpy.cli.doctor:doctor",
     "demo": "otpy.cli.demo:demo",
     "explain": "otpy.cli.explain:explain",
     "info": "otpy.cli.info:info",

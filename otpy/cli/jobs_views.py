@@ -27,6 +27,9 @@ CREWS = Layout(("place", "agents", "note"))
 JOBS = Layout(("state", "kind", "queue", "attempt", "when", "note"), ("queue", "attempt"))
 SCHEDULES = Layout(("times", "kind", "next", "note"), ("kind",))
 
+OLD, MANY = 60.0, 1_000
+"""Seconds of an open transaction, and transactions that have written meanwhile, that are told of."""
+
 SAID = {
     "missing": "there is none, or it is forgotten",
     "not_dead": "it was not given up",
@@ -51,7 +54,7 @@ def overview_view(seen: Mapping[str, Any], width: int) -> RenderableType:
         parts.append(Text("another program has the lead, or nobody yet: none of these jobs is done in this one"))
     if _listed(seen.get("crews")) and is_working:
         parts += [Text(""), crews_view(seen.get("crews"), width)]
-    return Group(*_store(seen.get("store")), *parts)
+    return Group(*_store(seen.get("store")), *_server(seen.get("server")), *parts)
 
 
 def crews_view(seen: object, width: int) -> RenderableType:
@@ -220,6 +223,17 @@ def _store(seen: object) -> Iterator[Text]:
         yield Text(f"nothing is kept, for {duration(max(0.0, since))} now{tried}: {path}: {problem}", style="red")
     if isinstance(stale, int) and stale > 0:
         yield Text(f"{counted(stale, 'late word')} of attempts that were over refused since the start", style="dim")
+
+
+def _server(seen: object) -> Iterator[Text]:
+    """What is to be said of its server, if anything is: who it is, the doctor tells."""
+    server = seen if isinstance(seen, dict) else {}
+    oldest, since = _seconds(server.get("oldest")), server.get("transactions")
+    if oldest is not None and oldest >= OLD and isinstance(since, int) and since >= MANY:
+        text = (
+            f"a transaction on the server has been open for {duration(oldest)}, and holds it up: otpy doctor says whose"
+        )
+        yield Text(text, style="yellow")
 
 
 def _earlier(one: Mapping[str, Any]) -> str:

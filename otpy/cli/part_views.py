@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from otpy.core.part import Finding, Part
     from otpy.core.story import Round, Step
 
-__all__ = ["check_view", "explain_view"]
+__all__ = ["check_view", "explain_view", "finding_line"]
 
 COLUMNS = Layout(("kind", "kept", "limit", "stop", "note"), ("kind", "stop", "limit"), least_name=16)
 STYLES = {"error": "red", "warning": "yellow"}
@@ -58,10 +58,13 @@ def check_view(root: Part | None, findings: Sequence[Finding], width: int, guide
     parts: list[RenderableType] = []
     if root is not None:
         parts += [rows(list(_drawn(root, guides)), width, COLUMNS), Text("")]
-    for finding in findings:
-        line = Text(f"{finding.level:<8}", style=STYLES[finding.level])
-        parts.append(line.append(f"{visible(finding.path, 500)}: {visible(finding.text, 2_000)}", style="default"))
-    return Group(*parts)
+    return Group(*parts, *map(finding_line, findings))
+
+
+def finding_line(finding: Finding) -> Text:
+    """What was found, in one line."""
+    line = Text(f"{finding.level:<8}", style=STYLES[finding.level])
+    return line.append(f"{visible(finding.path, 500)}: {visible(finding.text, 2_000)}", style="default")
 
 
 def explain_view(path: str, end: str, rounds: Sequence[Round], passed: Sequence[Threshold]) -> RenderableType:

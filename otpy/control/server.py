@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+import otpy.control.doctor  # noqa: F401 - it registers its verb
 from otpy.control.claim import NameClaim, claim_name
 from otpy.control.desk import Desk
 from otpy.control.forks import after_fork, forget

@@ -68,10 +68,10 @@ class Part:
 
 @value
 class Finding:
-    """Something about a declared tree that its author should know."""
+    """Something about a tree, declared or running, that somebody should know."""
 
     level: Literal["error", "warning"]
-    """An error keeps the tree from starting; a warning is legal, and doubtful."""
+    """An error keeps the tree from starting, or what runs from its work; a warning is doubtful, and may be meant so."""
     path: str
     """Where."""
     text: str

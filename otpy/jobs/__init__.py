@@ -39,6 +39,7 @@ from otpy.jobs.model.job import Attempt, Earlier, Job
 from otpy.jobs.model.lead import Fence, NameLook
 from otpy.jobs.model.look import CrewLook, QueueLook, Readiness, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
+from otpy.jobs.model.server import Holder, ServerLook, TableLook
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.singleton import singleton
@@ -57,6 +58,7 @@ __all__ = [
     "Earlier",
     "Enqueued",
     "Fence",
+    "Holder",
     "Job",
     "JobCancelledError",
     "JobSpec",
@@ -81,6 +83,7 @@ __all__ = [
     "Retry",
     "Running",
     "ScheduleLook",
+    "ServerLook",
     "Snooze",
     "StaleEpochError",
     "StoreBrokenError",
@@ -89,6 +92,7 @@ __all__ = [
     "StoreFullError",
     "StoreLook",
     "StoreVersionError",
+    "TableLook",
     "TransactionError",
     "Tx",
     "Want",

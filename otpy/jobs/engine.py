@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import otpy.jobs.verbs  # noqa: F401 - they register themselves with the control socket
+import otpy.jobs.doctor  # noqa: F401 - it and the verbs register themselves with the control socket
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.job import Job, State
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
+    from otpy.jobs.model.server import ServerLook
     from otpy.jobs.store.protocol import Readers, Transaction
     from otpy.runtime.named import NamedRef
     from otpy.runtime.system import System
@@ -160,6 +161,18 @@ class Looking:
         setup = engine.setup
         found: Readiness = engine.health.readiness(shown(setup.path), self._system.clock.now(), setup.busy_seconds)
         return found
+
+    def server(self) -> ServerLook | None:
+        """How it stands with the server that has the store: old transactions, and rows that it has not tidied up yet.
+
+        Any user of the database may ask; of the transactions of others the age and the statement are told to those
+        alone who have `pg_read_all_stats`. Asks the server, on this thread. None for a store in a file or in memory.
+
+        Raises:
+            StoreError: the server cannot be asked.
+        """
+        readers = self._readers()
+        return None if readers is None else readers.server()
 
     def backup(self, file: Path | str) -> int:
         """Copy the store as it is now, while all goes on; the size of the copy in bytes.

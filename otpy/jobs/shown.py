@@ -16,11 +16,21 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Attempt, Earlier, Job
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook
     from otpy.jobs.model.new import Replayed
+    from otpy.jobs.model.server import ServerLook
 
     Show = Callable[[str, object], object]
     Redact = Callable[[str], str]
 
-__all__ = ["crew_line", "job_line", "job_whole", "queue_line", "replayed_line", "schedule_line", "store_line"]
+__all__ = [
+    "crew_line",
+    "job_line",
+    "job_whole",
+    "queue_line",
+    "replayed_line",
+    "schedule_line",
+    "server_line",
+    "store_line",
+]
 
 VALUE_LIMIT = 200
 """Characters of one argument, of a result, of how far a job is."""
@@ -122,6 +132,21 @@ def schedule_line(look: ScheduleLook, now: int) -> dict[str, object]:
         "next_at": _seconds(look.next_at, now),
         "paused": look.is_paused,
         "problem": look.problem,
+    }
+
+
+def server_line(look: ServerLook | None) -> dict[str, object] | None:
+    """The server of the store, in numbers; who holds it up, the doctor tells."""
+    if look is None:
+        return None
+    return {
+        "version": visible(look.version),
+        "connections": look.connections,
+        "max_connections": look.max_connections,
+        "oldest": look.oldest,
+        "transactions": max((one.transactions for one in look.holders), default=0),
+        "dead": look.dead,
+        "rows": sum(one.rows for one in look.tables),
     }
 
 

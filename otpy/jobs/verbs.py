@@ -19,10 +19,20 @@ from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_at
 from otpy.jobs.model.job import LIVING, State
-from otpy.jobs.shown import crew_line, job_line, job_whole, queue_line, replayed_line, schedule_line, store_line
+from otpy.jobs.shown import (
+    crew_line,
+    job_line,
+    job_whole,
+    queue_line,
+    replayed_line,
+    schedule_line,
+    server_line,
+    store_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Self
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.kind import Kind
@@ -53,7 +63,7 @@ class Addressee:
     def of(cls, system: Inspected, params: Params) -> Addressee:
         """The engine that is meant; without a name the only one. Raises BadRequestError."""
         whole = cast("System", system)
-        known = [name.removesuffix("/engine") for name in list(whole.names) if name.endswith("/engine")]
+        known = _engines(whole)
         wanted = params.get("engine")
         if wanted is None and len(known) == 1:
             return cls(whole, known[0])
@@ -64,6 +74,12 @@ class Addressee:
         if wanted not in known:
             raise BadRequestError(f"{NO_ENGINE} {visible(str(wanted), 80)!r}: {did_you_mean(str(wanted)[:80], known)}")
         return cls(whole, str(wanted))
+
+    @classmethod
+    def all(cls, system: Inspected) -> list[Self]:
+        """Each engine, by name."""
+        whole = cast("System", system)
+        return [cls(whole, name) for name in sorted(_engines(whole))]
 
     @property
     def client(self) -> Client:
@@ -86,6 +102,14 @@ class Addressee:
     def is_working(self) -> bool:
         """Whether there are agents here."""
         return self.system.names.get(f"{self.name}/scheduler") is not None
+
+    def unroutable(self) -> Counter[str]:
+        """Ready jobs that no crew of this program can take, by queue; another program that works may have others."""
+        found: Counter[str] = Counter()
+        if self.is_working:
+            for want in self.client.unroutable(MOST):
+                found[want.queue] += want.number
+        return found
 
     def kind(self, name: str) -> Kind[..., Any] | None:
         """A kind that is known here."""
@@ -117,7 +141,7 @@ def overview(system: Inspected, params: Params) -> object:
     looks = {look.name: queue_line(look, now, paused_at=paused.get(look.name)) for look in client.queues()}
     for name in paused.keys() - looks.keys():
         looks[name] = {"name": name, "numbers": {}, "oldest": None, "paused": (now - paused[name]) / 1_000}
-    for queue, number in _unroutable(engine).items():
+    for queue, number in engine.unroutable().items():
         looks.setdefault(queue, {"name": queue, "numbers": {}, "oldest": None, "paused": None})["unroutable"] = number
     return {
         "engine": engine.name,
@@ -126,6 +150,7 @@ def overview(system: Inspected, params: Params) -> object:
         "queues": [looks[name] for name in sorted(looks)],
         "crews": [crew_line(crew) for crew in client.crews()],
         "store": store_line(client.store()),
+        "server": server_line(client.server()),
     }
 
 
@@ -270,13 +295,8 @@ def _replayed_with(engine: Addressee, params: Params) -> Replayed:
     return engine.client.replay_with(job.id, edited(kind, job, changes), force=params.get("force") is True)
 
 
-def _unroutable(engine: Addressee) -> Counter[str]:
-    """Ready jobs that no crew of this program can take, by queue; another program that works may have others."""
-    found: Counter[str] = Counter()
-    if engine.is_working:
-        for want in engine.client.unroutable(MOST):
-            found[want.queue] += want.number
-    return found
+def _engines(system: System) -> list[str]:
+    return [name.removesuffix("/engine") for name in list(system.names) if name.endswith("/engine")]
 
 
 def _changed(engine: Addressee, jobs: list[Job], over: set[int]) -> list[dict[str, object]]:

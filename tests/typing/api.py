@@ -377,6 +377,11 @@ def look_after_jobs(engine: jobs.Client) -> None:
     assert_type(engine.store().stale, int)
     assert_type(engine.readiness(), jobs.Readiness)
     assert_type(engine.readiness().problem, str | None)
+    if (server := engine.server()) is not None:
+        assert_type(server, jobs.ServerLook)
+        assert_type(server.oldest, float | None)
+        assert_type(server.holders, tuple[jobs.Holder, ...])
+        assert_type(server.tables, tuple[jobs.TableLook, ...])
     found = engine.get(1)
     assert found is not None
     assert_type(found.earlier, tuple[jobs.Earlier, ...])

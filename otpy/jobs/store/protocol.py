@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.new import Inserted, NewJob, Replayed
     from otpy.jobs.model.news import News
     from otpy.jobs.model.schedule import Schedule
+    from otpy.jobs.model.server import ServerLook
 
 __all__ = ["Foreign", "Readers", "Store", "Transaction"]
 
@@ -266,6 +267,9 @@ class Readers(Protocol):
             BackupError: a file of that name is there, or it cannot be written.
             StoreError: the store cannot be read.
         """
+
+    def server(self) -> ServerLook | None:
+        """How it stands with the server that has it; None for a file. Raises StoreError."""
 
     def close(self) -> None:
         """Let go of the store; a look that is under way goes on."""

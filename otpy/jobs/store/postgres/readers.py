@@ -10,6 +10,7 @@ import psycopg
 from otpy.jobs.errors import BackupError
 from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
+from otpy.jobs.store.postgres.figures import figures
 from otpy.jobs.store.postgres.link import SilentError
 from otpy.jobs.store.postgres.session import Session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
@@ -20,6 +21,8 @@ from otpy.jobs.store.where import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from otpy.jobs.model.server import ServerLook
 
 __all__ = ["PostgresReaders"]
 
@@ -35,10 +38,20 @@ class PostgresReaders(KeptReaders[Session]):
     @contextmanager
     def look(self) -> Iterator[PostgresTransaction]:
         """A transaction in which nothing can be written. Raises StoreError."""
+        with self._looking() as (session, now):
+            yield PostgresTransaction(session, now, Counts(Known(), is_gathering=False), None)
+
+    def server(self) -> ServerLook:
+        """How it stands with the server. Raises StoreError."""
+        with self._looking() as (session, _):
+            return figures(session)
+
+    @contextmanager
+    def _looking(self) -> Iterator[tuple[Session, int]]:
         with failures(shown(self._url)):
             session, now = self._begun()
             try:
-                yield PostgresTransaction(session, now, Counts(Known(), is_gathering=False), None)
+                yield session, now
                 session.rollback()
             except BaseException:
                 session.close()

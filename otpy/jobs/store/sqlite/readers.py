@@ -54,6 +54,9 @@ class SqliteReaders(KeptReaders[sqlite3.Connection]):
         with self._begun() as db:
             return back_up(db, to)
 
+    def server(self) -> None:
+        """There is none."""
+
     @contextmanager
     def _begun(self) -> Iterator[sqlite3.Connection]:
         try:
