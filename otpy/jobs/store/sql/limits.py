@@ -55,7 +55,8 @@ def within(db: Base, asks: Sequence[Ask], now: int, lock: Callable[[Base, list[s
         now: leases that are over by then do not count.
         lock: has who else asks for one of these keys, sorted, wait for the end of the transaction.
     """
-    keys = {key for ask in asks for key in _keys(ask)}
+    bounded = [ask for ask in asks if ask.limits is not None or ask.rate is not None]
+    keys = {key for ask in bounded for key in _keys(ask)} if bounded else ()
     if not keys:
         return asks
     lock(db, sorted(keys))
