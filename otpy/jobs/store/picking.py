@@ -52,8 +52,8 @@ def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def tenant_room(ask: Ask, tenant: str) -> int | None:
-    """How many more jobs of a tenant may run; None means any number."""
-    if ask.tenant_limit is None:
+    """How many more jobs of a tenant may run; None means any number. Those of nobody are not counted."""
+    if ask.tenant_limit is None or not tenant:
         return None
     return ask.tenant_limit - ask.tenant_counts.get(tenant, 0)
 

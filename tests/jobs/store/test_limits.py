@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,12 @@ def test_turns_go_on_behind_the_one_that_had_the_last(store: Store, fence: Fence
 def test_a_limit_of_a_tenant_counts_those_that_run(store: Store, fence: Fence) -> None:
     insert(store, *[new(tenant="a") for _ in range(5)], new(tenant="b"))
     assert [job.tenant for job in claim(store, fence, 5, tenant_limit=2, tenant_counts={"a": 1})] == ["a", "b"]
+
+
+def test_a_limit_of_tenants_is_none_of_those_who_have_no_tenant(store: Store, fence: Fence) -> None:
+    """Before, a claim gave as many of them as one tenant may have, and the next one as many again."""
+    insert(store, *[new() for _ in range(5)], *[new(tenant="a") for _ in range(5)])
+    assert Counter(job.tenant for job in claim(store, fence, 9, tenant_limit=2)) == {"": 5, "a": 2}
 
 
 def test_a_limit_of_a_kind_holds_behind_any_number_of_others(store: Store, fence: Fence) -> None:
