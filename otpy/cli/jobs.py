@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from otpy.cli.jobs_views import crews_view, job_view, jobs_view, overview_view, replayed_view, schedules_view
+from otpy.cli.jobs_programs import names
+from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
+from otpy.cli.jobs_views import (
+    crews_view,
+    job_view,
+    jobs_view,
+    overview_view,
+    replayed_view,
+    schedules_view,
+)
 from otpy.cli.lazy import CommandError, CommandUsageError, refuse_unknown
-from otpy.cli.options import json_option
-from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
-from otpy.control.client import REPLY_TIME
-from otpy.control.errors import NoSuchSystemError, RemoteError
+from otpy.control.errors import NoSuchSystemError
 from otpy.core.suggest import nearest
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rich.console import RenderableType
+    from collections.abc import Iterable
 
     from otpy.cli.reach import Reach
 
@@ -61,31 +65,24 @@ def jobs() -> None:
     """
 
 
-engine_option = click.option("--engine", help="Which of the program's engines, if it has several.")
-name_argument = click.argument("name")
 schedule_option = click.option("--schedule", "is_schedule", is_flag=True, help="QUEUE is the name of a schedule.")
 ids_argument = click.argument("ids", nargs=-1, required=True, type=click.IntRange(min=1))
 
 
-def _common(function: Callable[..., None]) -> Callable[..., None]:
-    """What all of them take; click's own decorators go outside of it."""
-    return json_option("the answer as JSON")(engine_option(reach_options(function)))
-
-
 @jobs.command("queues")
 @click.argument("name", required=False)
-@_common
+@common
 def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool) -> None:
     """Show the queues of NAME: jobs by state, how long the oldest has waited, what is paused; and its crews."""
     try:
-        seen = _ask(reach, name or reach.only_one(), "jobs", engine)
+        seen = ask(reach, name or reach.only_one(), "jobs", engine)
     except NoSuchSystemError as error:
         near = nearest(name or "", jobs.commands)
         if near is None:
             raise
         raise CommandUsageError(f"{error}; or did you mean otpy jobs {near}?") from error
     screen = console()
-    _show(seen, as_json=as_json, view=lambda: overview_view(seen, screen.width))
+    show_answer(seen, as_json=as_json, view=lambda: overview_view(seen, screen.width))
 
 
 @jobs.command("list")
@@ -95,7 +92,7 @@ def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool)
 @click.option("--kind", help="Only of this kind.")
 @click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
-@_common
+@common
 def list_(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, **look: Any) -> None:
     """List jobs of NAME, the newest first."""
     _list(reach, name or reach.only_one(), engine, look, as_json=as_json)
@@ -107,7 +104,7 @@ def list_(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, 
 @click.option("--kind", help="Only of this kind.")
 @click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=LIMIT, show_default=True, help="At most so many.")
-@_common
+@common
 def dead(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, **look: Any) -> None:
     """List the dead letters of NAME: jobs that were given up, and wait for somebody to look."""
     _list(reach, name or reach.only_one(), engine, look | {"state": "dead"}, as_json=as_json)
@@ -116,18 +113,18 @@ def dead(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, *
 @jobs.command("show")
 @name_argument
 @click.argument("id", type=click.IntRange(min=1))
-@_common
+@common
 def show(reach: Reach, name: str, engine: str | None, *, id: int, as_json: bool) -> None:
     """Show one job of NAME: its arguments, its state, and each attempt that failed. Secrets are hidden."""
-    seen = _ask(reach, name, "jobs.show", engine, id=id)
-    _show(seen, as_json=as_json, view=lambda: job_view(seen))
+    seen = ask(reach, name, "jobs.show", engine, id=id)
+    show_answer(seen, as_json=as_json, view=lambda: job_view(seen))
 
 
 @jobs.command("cancel")
 @name_argument
 @ids_argument
 @click.option("--reason", help="Why, for those who look later.")
-@_common
+@common
 def cancel(
     reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], reason: str | None, as_json: bool
 ) -> None:
@@ -141,7 +138,7 @@ def cancel(
 @jobs.command("retry")
 @name_argument
 @ids_argument
-@_common
+@common
 def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], as_json: bool) -> None:
     """Have jobs of NAME begin now that wait for their time.
 
@@ -161,7 +158,7 @@ def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], 
 @click.option("--force", is_flag=True, help="Also those that were replayed before.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="With one number: change an argument.")
 @click.option("--per-second", type=click.FloatRange(min=0, min_open=True), help="Begin so many in a second, not all.")
-@_common
+@common
 def replay(
     reach: Reach,
     name: str,
@@ -190,8 +187,8 @@ def replay(
     if changes and (len(ids) != 1 or look["per_second"]):
         raise CommandUsageError("--set goes with one number alone")
     words = {"ids": list(ids), "force": force, "changes": _changes(changes)} if ids else {"dry_run": dry_run}
-    seen = _ask(reach, name, "jobs.replay", engine, **look, **words)
-    _show(seen, as_json=as_json, view=lambda: replayed_view(seen, is_dry=dry_run))
+    seen = ask(reach, name, "jobs.replay", engine, **look, **words)
+    show_answer(seen, as_json=as_json, view=lambda: replayed_view(seen, is_dry=dry_run))
     if ids and not all(isinstance(one, dict) and one.get("how") == "new" for one in seen):
         raise CommandError("not all of them were replayed")
 
@@ -200,45 +197,48 @@ def replay(
 @name_argument
 @click.argument("queue")
 @schedule_option
-@_common
+@common
 def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
     """Begin no more jobs of QUEUE, whichever program would; those that run go on.
 
     Of a schedule: enqueue none, and leave out the times that pass meanwhile.
     """
-    seen = _ask(reach, name, "jobs.pause", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
-    _show(seen, as_json=as_json, view=lambda: _with_doubt(_paused(name, queue, is_schedule=is_schedule), seen))
+    seen = ask(reach, name, "jobs.pause", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
+    show_answer(seen, as_json=as_json, view=lambda: _with_doubt(_paused(name, queue, is_schedule=is_schedule), seen))
 
 
 @jobs.command("resume")
 @name_argument
 @click.argument("queue")
 @schedule_option
-@_common
+@common
 def resume(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedule: bool, as_json: bool) -> None:
     """Let the jobs of QUEUE begin again."""
-    seen = _ask(reach, name, "jobs.resume", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
-    _show(seen, as_json=as_json, view=lambda: _with_doubt(f"{visible(queue)} goes on", seen))
+    seen = ask(reach, name, "jobs.resume", engine, **_queue_or_schedule(queue, is_schedule=is_schedule))
+    show_answer(seen, as_json=as_json, view=lambda: _with_doubt(f"{visible(queue)} goes on", seen))
 
 
 @jobs.command("schedules")
 @name_argument
-@_common
+@common
 def schedules(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> None:
     """List the schedules that NAME knows, whichever program has declared them, and when their next times come."""
-    seen = _ask(reach, name, "jobs.schedules", engine)
+    seen = ask(reach, name, "jobs.schedules", engine)
     screen = console()
-    _show(seen, as_json=as_json, view=lambda: schedules_view(seen, screen.width))
+    show_answer(seen, as_json=as_json, view=lambda: schedules_view(seen, screen.width))
+
+
+jobs.add_command(names)
 
 
 @jobs.command("unschedule")
 @name_argument
 @click.argument("schedule")
-@_common
+@common
 def unschedule(reach: Reach, name: str, engine: str | None, *, schedule: str, as_json: bool) -> None:
     """Forget SCHEDULE; its jobs stay. One that a program declares is back when that is started again."""
-    seen = _ask(reach, name, "jobs.unschedule", engine, schedule=schedule)
-    _show(seen, as_json=as_json, view=lambda: f"{visible(schedule)} is forgotten")
+    seen = ask(reach, name, "jobs.unschedule", engine, schedule=schedule)
+    show_answer(seen, as_json=as_json, view=lambda: f"{visible(schedule)} is forgotten")
 
 
 @jobs.command("scale")
@@ -246,25 +246,25 @@ def unschedule(reach: Reach, name: str, engine: str | None, *, schedule: str, as
 @click.argument("crew")
 @click.argument("size", type=click.IntRange(1, 10_000))
 @click.option("--spare", type=click.IntRange(0, 10_000), help="Agents beside those; as many as before unless said.")
-@_common
+@common
 def scale(
     reach: Reach, name: str, engine: str | None, *, crew: str, size: int, spare: int | None, as_json: bool
 ) -> None:
     """Have CREW do SIZE jobs at once, until the program or its lead ends; those that run go on."""
-    seen = _ask(reach, name, "jobs.scale", engine, crew=crew, size=size, spare=spare)
+    seen = ask(reach, name, "jobs.scale", engine, crew=crew, size=size, spare=spare)
     screen = console()
-    _show(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
+    show_answer(seen, as_json=as_json, view=lambda: crews_view(seen, screen.width))
 
 
 @jobs.command("backup")
 @name_argument
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@_common
+@common
 def backup(reach: Reach, name: str, engine: str | None, *, file: Path, as_json: bool) -> None:
     """Copy the store of NAME to FILE, as it is at one moment, while the program goes on; never over another file."""
-    seen = _ask(reach, name, "jobs.backup", engine, within=BACKUP, file=str(file.absolute()))
+    seen = ask(reach, name, "jobs.backup", engine, within=BACKUP, file=str(file.absolute()))
     size = seen.get("size_bytes") if isinstance(seen, dict) else None
-    _show(seen, as_json=as_json, view=lambda: Text(f"{visible(str(file))} has all of it, {size} bytes"))
+    show_answer(seen, as_json=as_json, view=lambda: Text(f"{visible(str(file))} has all of it, {size} bytes"))
 
 
 def _paused(name: str, queue: str, *, is_schedule: bool) -> str:
@@ -297,15 +297,15 @@ def _changes(words: Iterable[str]) -> dict[str, object] | None:
 
 
 def _list(reach: Reach, name: str, engine: str | None, look: dict[str, Any], *, as_json: bool) -> None:
-    seen = _ask(reach, name, "jobs.list", engine, **look)
+    seen = ask(reach, name, "jobs.list", engine, **look)
     screen = console()
-    _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width, limit=look["limit"]))
+    show_answer(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width, limit=look["limit"]))
 
 
 def _change(reach: Reach, name: str, verb: str, engine: str | None, *, as_json: bool, **params: Any) -> None:
-    seen = _ask(reach, name, verb, engine, **params)
+    seen = ask(reach, name, verb, engine, **params)
     screen = console()
-    _show(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width))
+    show_answer(seen, as_json=as_json, view=lambda: jobs_view(seen, screen.width))
     jobs = [one for one in seen if isinstance(one, dict)] if isinstance(seen, list) else []
     if idle := [f"{one.get('id')}: {one['problem']}" for one in jobs if one.get("problem")]:
         raise CommandError(f"nothing was done about {', '.join(idle)}{_replay_hint(name, jobs, verb)}")
@@ -314,23 +314,3 @@ def _change(reach: Reach, name: str, verb: str, engine: str | None, *, as_json: 
 def _replay_hint(name: str, jobs: list[dict[str, Any]], verb: str) -> str:
     dead = [str(one.get("id")) for one in jobs if verb == "jobs.retry" and one.get("state") == "dead"]
     return f"; otpy jobs replay {name} {' '.join(dead)} runs again what is dead" if dead else ""
-
-
-def _ask(
-    reach: Reach, name: str, verb: str, engine: str | None, *, within: float = REPLY_TIME, **params: Any
-) -> Any:  # Any: views read it warily
-    words = {word: value for word, value in {**params, "engine": engine}.items() if value is not None}
-    with reach.connect(name) as client:
-        try:
-            return client.ask(verb, within=within, **words)
-        except RemoteError as error:
-            if error.kind == "BadRequestError" and error.text.startswith("no verb"):
-                raise CommandError(f"{name} has no jobs: no engine runs in it") from error
-            raise
-
-
-def _show(seen: object, *, as_json: bool, view: Callable[[], RenderableType]) -> None:
-    if as_json:
-        click.echo(json.dumps(seen, indent=2))
-    else:
-        console().print(view())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.kind import Kind
     from otpy.jobs.model.job import Attempt, Earlier, Job
+    from otpy.jobs.model.lead import NameLook
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook
     from otpy.jobs.model.new import Replayed
     from otpy.jobs.model.server import ServerLook
@@ -25,6 +26,7 @@ __all__ = [
     "crew_line",
     "job_line",
     "job_whole",
+    "name_line",
     "queue_line",
     "replayed_line",
     "schedule_line",
@@ -147,6 +149,18 @@ def server_line(look: ServerLook | None) -> dict[str, object] | None:
         "transactions": max((one.transactions for one in look.holders), default=0),
         "dead": look.dead,
         "rows": sum(one.rows for one in look.tables),
+    }
+
+
+def name_line(look: NameLook, now: int) -> dict[str, object]:
+    """One name that programs share."""
+    return {
+        "name": look.name,
+        "host": look.host,
+        "epoch": look.epoch,
+        "since": _seconds(look.since, now),
+        "until": _seconds(look.until, now),
+        "is_held": look.is_held,
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,10 @@ def send_mail(to: str, password: str = "") -> str:
 @jobs.job(timeout=None)
 def hold() -> None:
     GATES[-1].wait()
+
+
+class Till(library.GenServer):
+    pass
 
 
 @contextmanager
@@ -231,6 +237,30 @@ def test_schedules_are_listed_paused_and_forgotten(
         again = otpy("jobs", "unschedule", "shop", "weekly")
         system.wait_idle(timeout=20.0)
     assert (again.exit_code, again.output) == (70, "Error: there is no schedule 'weekly'\n")
+
+
+def test_names_that_programs_share_are_listed_with_who_holds_them(
+    tmp_path: Path, directory: Path, otpy: Callable[..., Result], quiet: None
+) -> None:
+    class Shop(library.Supervisor):
+        def children(self) -> list[library.ChildSpec]:
+            return [jobs.engine(tmp_path / "jobs.db", [send_mail])]
+
+    with library.run(Shop, name="shop", control_directory=directory) as system:
+        assert otpy("jobs", "names", "shop").output == "no name was ever held\n"
+        names = [system.start(jobs.singleton(name, library.child(Till))) for name in ("till", "\x1b[31mred")]
+        system.wait_idle(timeout=20.0)
+        names[0].stop()
+        red, till = json.loads(otpy("jobs", "names", "shop", "--json").output)
+        shown = otpy("jobs", "names", "shop").output
+        system.wait_idle(timeout=20.0)
+    host = f"{socket.gethostname()}:{os.getpid()}"
+    assert (red["name"], red["host"], red["epoch"], red["is_held"]) == ("\x1b[31mred", host, 1, True)
+    assert red["since"] <= 0 < red["until"]
+    assert (till["name"], till["is_held"]) == ("till", False)
+    assert "\\x1b[31mred  " + host in shown.replace("\n", " ")
+    assert "till" in shown
+    assert "nobody" in shown
 
 
 def test_a_running_job_says_at_which_agent_it_is(client: jobs.Client, otpy: Callable[..., Result]) -> None:
