@@ -408,7 +408,9 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(send_mail.new("a", "b", urgent=True), jobs.JobSpec[int])
     send_mail.new("a")  # type: ignore[call-arg]
     send_mail.new("a", 3)  # type: ignore[arg-type]
-    send_mail.new("a", "b").opts(delay=1.0, priority=1, key="k", tenant="t", deadline=60.0, start_within=5.0)
+    send_mail.new("a", "b").opts(
+        delay=1.0, priority=1, key="k", tenant="t", deadline=60.0, start_within=5.0, version="2"
+    )
     send_mail.new("a", "b").opts(dely=1.0)  # type: ignore[call-arg]
     jobs.job(unique=lambda name: name, until="started", on_conflict="replace")
     jobs.job(early_ack=True, start_within=5.0)
