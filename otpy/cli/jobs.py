@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from otpy.cli.jobs_migrate import migrate
 from otpy.cli.jobs_programs import names
 from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
 from otpy.cli.jobs_views import (
@@ -229,6 +230,7 @@ def schedules(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> 
 
 
 jobs.add_command(names)
+jobs.add_command(migrate)
 
 
 @jobs.command("unschedule")

@@ -11,7 +11,7 @@ from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
 from otpy.core.reason import Shutdown
 from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
-from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError
+from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, StoreVersionError
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
 from otpy.jobs.model.news import News
@@ -80,7 +80,7 @@ class Writer(GenServer):
         self._pauses = Backoff(first=min(FIRST, most), most=most)
         try:
             store = opened()
-        except StoreError as error:  # no fault of this actor: a sentence, and no crash report
+        except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
             return Fail(Shutdown(str(error)))
         self.store = self.use(closing(store))
         self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []

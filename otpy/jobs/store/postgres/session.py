@@ -79,6 +79,8 @@ class Session(Statements):
         """Connect; one that `is_reader` can write nothing. Raises psycopg.OperationalError, or StoreError."""
         # Each statement is to see what was committed before it, whatever the database is set to: who counts what runs
         # waits first for who counts just now.
+        self.path = shown(url)
+        """How it is called in errors."""
         self._begin = f"begin isolation level read committed{' read only' if is_reader else ''}"
         timeout_ms = max(1, round(patience * 1_000))
         # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and

@@ -75,6 +75,7 @@ class PostgresStore:
 
         Raises:
             StoreError: the server cannot be reached, or refuses.
+            StoreBusyError: the tables are of an older version, and programs that know no other one work on them.
             StoreVersionError: a newer otpy has written the tables.
         """
         self.path = shown(url)
@@ -153,7 +154,7 @@ class PostgresStore:
     def _connect(self) -> Session:
         session = Session(self._url, self._patience, is_fast=self._is_fast)
         try:
-            migrate(session, self.path)
+            migrate(session, self.path, now=self._now)
         except BaseException:
             session.close()
             raise

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otpy.jobs.errors import StoreVersionError
 from otpy.jobs.model.lead import is_shared
 from otpy.jobs.store.postgres import bulk, leading, lent, limits
 from otpy.jobs.store.postgres.failures import MISTAKES
+from otpy.jobs.store.postgres.versions import KNOWN
 from otpy.jobs.store.sql import claims, enqueue
 from otpy.jobs.store.sql.transaction import SqlTransaction
 from otpy.jobs.store.sql.wishes import Ways
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from otpy.jobs.model.claim import Settled
+    from otpy.jobs.model.host import Host
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.new import Inserted, NewJob
     from otpy.jobs.store.postgres.counts import Counts
@@ -67,6 +70,17 @@ class PostgresTransaction(SqlTransaction):
     def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
         """Lend it to a handler."""
         return lent.lent(self._session, until)
+
+    def appear(self, host: Host, ttl_ms: int) -> bool:
+        """A program is there, or still.
+
+        Raises:
+            StoreVersionError: the tables were brought to a newer version, which a connection does not notice.
+        """
+        ((found,),) = self._db.execute("select max(version) from otpy_schema").fetchall()
+        if found != KNOWN:
+            raise StoreVersionError(self._session.path, found, KNOWN)
+        return super().appear(host, ttl_ms)
 
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.errors import StoreVersionError
+from otpy.jobs.errors import StoreBusyError, StoreVersionError
 from otpy.jobs.store.sql.scripts import scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from otpy.jobs.store.postgres.session import Session, Statements
     from otpy.jobs.store.sql.base import Base
@@ -23,6 +23,15 @@ KNOWN = len(SCRIPTS)
 
 LOCK = "select pg_advisory_xact_lock(hashtext('otpy_schema'), hashtext(current_schema()))"
 
+OTHERS = """
+select name from otpy_host where until > ?
+union select regexp_replace(owner, ':[^:]*$', '') from otpy_term join otpy_beat using (name, epoch) where expires_at > ?
+order by 1 limit ?
+"""
+"""Programs that are alive, as `machine:pid`. A table that a later version changes is asked for as it was here."""
+MOST = 5
+"""Of them that are named."""
+
 IS_THERE = "select 1 from pg_class where relname = 'otpy_schema' and relkind = 'r' and pg_table_is_visible(oid)"
 """By a look at rows: what `to_regclass` says is remembered over a wait for another program that makes it."""
 
@@ -35,18 +44,38 @@ def version_of(db: Base) -> int:
     return found
 
 
-def migrate(session: Session, path: str, *, scripts: Sequence[str] = SCRIPTS) -> None:
+def migrate(
+    session: Session,
+    path: str,
+    *,
+    scripts: Sequence[str] = SCRIPTS,
+    now: Callable[[], int] | None = None,
+    is_forced: bool = False,
+) -> int:
     """Bring the tables to the version that this otpy knows, all of it or nothing; one program after the other.
 
+    Args:
+        session: a connection without a transaction.
+        path: how it is called in errors.
+        scripts: what leads from version to version.
+        now: the time, in milliseconds; the server's unless said.
+        is_forced: also while programs work that know the old tables alone.
+
+    Returns the version that there was.
+
     Raises:
+        StoreBusyError: such programs work on them.
         StoreVersionError: a newer otpy has written them.
     """
     found = version_of(session)
     if found < len(scripts):
-        session.begin()
+        time = session.begin(now)
         try:
             with session.unhurried():  # many rows may have to be written anew
                 session.execute("set local statement_timeout = 0")
+                session.execute(LOCK)
+                if not is_forced and 0 < version_of(session) < len(scripts):
+                    _refuse_beside_others(session, path, time)
                 found = make(session, scripts)
             session.commit()
         except BaseException:
@@ -54,6 +83,18 @@ def migrate(session: Session, path: str, *, scripts: Sequence[str] = SCRIPTS) ->
             raise
     if found > len(scripts):
         raise StoreVersionError(path, found, len(scripts))
+    return found
+
+
+def _refuse_beside_others(session: Session, path: str, now: int) -> None:
+    """Those who work on the tables would go on by what they know. Raises StoreBusyError, which names them."""
+    names = [name for (name,) in session.execute(OTHERS, (now, now, MOST + 1)).fetchall()]
+    if names:
+        more = " and others" if len(names) > MOST else ""
+        problem = (
+            f"its tables are of an older version, and {', '.join(names[:MOST])}{more} work on them: stop them first"
+        )
+        raise StoreBusyError(path, problem)
 
 
 def make(db: Statements, scripts: Sequence[str] = SCRIPTS) -> int:
