@@ -32,6 +32,8 @@ class Book:
         self.deaths: list[list[str]] = []
         self.refs: dict[str, list[otpy.Ref[Any]]] = {}
         self.labels: dict[otpy.Ref[Any], str] = {}
+        self.awaited: set[otpy.Ref[Any]] = set()
+        """Those whose death is not noted: it may be under way, in whatever thread."""
 
     def enter(self, ref: otpy.Ref[Any], ident: str) -> tuple[int, str]:
         """The next incarnation of an actor: it has a number, and its death is going to be seen."""
@@ -39,6 +41,7 @@ class Book:
         refs = self.refs.setdefault(ident, [])
         refs.append(ref)
         self.labels[ref] = f"{ident}#{len(refs)}"
+        self.awaited.add(ref)
         watch(_Death(self, ref))
         return len(refs), self.labels[ref]
 
@@ -64,6 +67,10 @@ class Book:
         latest = [refs[-1] for refs in self.refs.values()]
         return [ref for ref in latest if ref.actor_class.is_supervisor and ref.is_alive()]
 
+    def is_behind(self) -> bool:
+        """Whether somebody is dead and it is not noted yet: until then nothing may be taken."""
+        return any(not ref.is_alive() for ref in list(self.awaited))
+
     def take(self) -> tuple[list[Any], list[list[str]]]:
         """The lanes and the deaths since the last time."""
         lanes = [[lane, notes] for lane, notes in sorted(self.lanes.items())]
@@ -84,3 +91,4 @@ class _Death(Monitor):
     def fire(self, reason: otpy.Reason) -> None:
         self.book.events += 1
         self.book.deaths.append([self.book.labels[self.target], word_of(reason)])  # type: ignore[index]  # a ref
+        self.book.awaited.discard(self.target)  # type: ignore[arg-type]  # as above; after it is noted

@@ -73,7 +73,8 @@ class FarPlayer(Player):
             if not ref.is_suspended():
                 self.ask(ref, ref.actor_class.count_children)
         self.scribe.call(Scribe.knows, "")
-        return any(have_ended) or self.book.events != before or self.parent.is_alive() != has_parent
+        is_new = self.book.events != before or self.parent.is_alive() != has_parent
+        return any(have_ended) or is_new or self.book.is_behind()
 
     def has_ended(self, ref: otpy.Ref[Any]) -> bool:
         """Whether one that is suspended, and so answers no call, has taken a signal that was on its way."""
