@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["under"]
+__all__ = ["stored", "under"]
 
 T = TypeVar("T")
+
+
+def stored(fence: Fence) -> Fence:
+    """The same as the store calls it."""
+    return Fence(name=SHARED + fence.name, epoch=fence.epoch)
 
 
 def under(tx: Transaction, fence: Fence, step: Callable[[Transaction], T]) -> T:
@@ -23,6 +28,6 @@ def under(tx: Transaction, fence: Fence, step: Callable[[Transaction], T]) -> T:
     Raises:
         StaleEpochError: it is, and nothing was done.
     """
-    if not tx.is_current(Fence(name=SHARED + fence.name, epoch=fence.epoch)):
+    if not tx.is_current(stored(fence)):
         raise StaleEpochError(fence.name, fence.epoch)
     return step(tx)

@@ -6,7 +6,8 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.errors import StoreVersionError
+from otpy.jobs.errors import StaleEpochError, StoreVersionError
+from otpy.jobs.fenced import stored
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.spec import job_specs, new_job
 from otpy.jobs.store.sqlite.guest import guest as in_file
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
     import psycopg
 
     from otpy.jobs.insertion import Enqueued
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.guest import Guest
 
 __all__ = ["enqueue_in"]
 
 
-def enqueue_in(connection: sqlite3.Connection | psycopg.Connection[Any], *specs: JobSpec[Any]) -> list[Enqueued]:
+def enqueue_in(
+    connection: sqlite3.Connection | psycopg.Connection[Any], *specs: JobSpec[Any], under: Fence | None = None
+) -> list[Enqueued]:
     """Enqueue in the caller's transaction: when that is committed, the jobs are there; when it is not, they never were.
 
     Runs in the caller's thread, on a connection to the engine's file, or to its server, whose other tables are the
@@ -33,7 +37,14 @@ def enqueue_in(connection: sqlite3.Connection | psycopg.Connection[Any], *specs:
     tables of jobs are made in the same transaction. The leader sees the jobs when it looks next, after at most `poll`
     seconds, or a second on a server, and there it is called besides.
 
+    Args:
+        connection: the caller's.
+        specs: the jobs; there may be none when `under` is given, which then guards what else the caller writes.
+        under: an epoch of a name (`singleton`) that must be current; until the caller's transaction has ended nobody
+            else can be elected, so what is in it is written by who holds the name.
+
     Raises:
+        StaleEpochError: that epoch is over; nothing was enqueued, and the caller's transaction is to be rolled back.
         KeyTakenError: a key was used for another job, or one is in the way.
         StoreError: it is in memory, where no engine sees it, no transaction is open, or it failed.
         StoreVersionError: its tables are of another version; older ones an engine that runs on it brings up to date.
@@ -42,6 +53,8 @@ def enqueue_in(connection: sqlite3.Connection | psycopg.Connection[Any], *specs:
     with _guest(connection) as guest:
         if guest.version not in (0, guest.known):
             raise StoreVersionError(guest.path, guest.version, guest.known)
+        if under is not None:
+            _refuse_late(guest, under)
         return _enqueue(guest, insertion)
 
 
@@ -55,6 +68,11 @@ def _guest(connection: Any) -> AbstractContextManager[Guest]:
     from otpy.jobs.store.postgres.guest import guest as on_server  # noqa: PLC0415 - an extra
 
     return on_server(connection)
+
+
+def _refuse_late(guest: Guest, fence: Fence) -> None:
+    if not guest.version or guest.under(stored(fence), guest.now) is None:
+        raise StaleEpochError(fence.name, fence.epoch)
 
 
 def _enqueue(guest: Guest, insertion: Insertion) -> list[Enqueued]:

@@ -41,7 +41,7 @@ Made: TypeAlias = ChildSpec | Callable[[Fence], ChildSpec]
 
 BRIEF = 1.0
 """Seconds to stop for who has nothing to wind up."""
-LOOK, OFTEN = 1.0, 1 / 30
+LOOK, OFTEN = 1.0, 1 / 15
 """Seconds between two looks of who stands by, at most, and the part of a lease that may be less."""
 
 

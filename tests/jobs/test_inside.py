@@ -12,9 +12,10 @@ import pytest
 from otpy.events import StoreExposed
 from otpy.jobs.client import of
 from otpy.jobs.engine import engine
-from otpy.jobs.errors import KeyTakenError, StoreBusyError, StoreError, StoreVersionError
+from otpy.jobs.errors import KeyTakenError, StaleEpochError, StoreBusyError, StoreError, StoreVersionError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore
 from otpy.testing import Recorder
 
@@ -53,6 +54,26 @@ def found(path: Path) -> tuple[int, dict[str, int]]:
     with closing(sqlite3.connect(path)) as db, closing(SqliteStore(path)) as store, store.transaction() as tx:
         numbers = {state: number for look in tx.queues() for state, number in look.numbers.items() if number}
         return db.execute("select count(*) from sale").fetchone()[0], numbers
+
+
+def test_what_the_caller_writes_can_be_fenced_by_the_epoch_of_a_name(path: Path) -> None:
+    mine = Fence(name="billing", epoch=1)
+    with closing(SqliteStore(path)) as store, closing(sqlite3.connect(path)) as db:
+        with store.transaction() as tx:
+            assert tx.elect("names/billing", "us", 3_600_000) == 1
+        db.execute("insert into sale values (1)")
+        assert enqueue_in(db, under=mine) == []
+        (made,) = enqueue_in(db, note.new(1), under=mine)
+        assert made.is_new
+        db.commit()
+        with store.transaction() as tx:
+            assert tx.elect("names/billing", "us", 3_600_000) == 2
+        with db, pytest.raises(StaleEpochError, match="epoch 1 is over"):
+            enqueue_in(db, note.new(2), under=mine)
+        db.rollback()
+    assert found(path) == (1, {"ready": 1})
+    with closing(sqlite3.connect(path.with_name("new.db"))) as db, pytest.raises(StaleEpochError):
+        enqueue_in(db, note.new(3), under=mine)
 
 
 WAYS: dict[str, dict[str, Any]] = {

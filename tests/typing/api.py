@@ -436,6 +436,9 @@ async def use_jobs(system: otpy.System) -> None:
     assert_type(engine.retry(1), list[jobs.Job])
     connection = sqlite3.connect("jobs.db")
     assert_type(jobs.enqueue_in(connection, send_mail.new("a", "b"), fetch_page.new("a")), list[jobs.Enqueued])
+    fence = jobs.Fence(name="billing", epoch=1)
+    assert_type(jobs.enqueue_in(connection, under=fence), list[jobs.Enqueued])
+    jobs.enqueue_in(connection, send_mail.new("a", "b"), under=1)  # type: ignore[arg-type]
     jobs.enqueue_in(connection, send_mail)  # type: ignore[arg-type]
     engine.retry("1")  # type: ignore[arg-type]
     assert_type(engine.replay(1, force=True, per_second=2.0), list[jobs.Replayed])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.model.new import Inserted, NewJob
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
@@ -33,5 +34,7 @@ class Guest:
     """Makes the tables."""
     insert: Callable[[Sequence[NewJob], int], list[Inserted]]
     """Enqueues them in this order, at this time."""
+    under: Callable[[Fence, int], str | None]
+    """The active version, if this one leads at this time: until the caller's transaction has ended nobody else does."""
     call: Callable[[], object]
     """Tells the program that leads, when the caller has committed."""

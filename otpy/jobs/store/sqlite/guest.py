@@ -15,6 +15,7 @@ from otpy.jobs.store.guest import Guest
 from otpy.jobs.store.sql.enqueue import insert_all
 from otpy.jobs.store.sql.tally import Tally
 from otpy.jobs.store.sqlite.errors import store_error
+from otpy.jobs.store.sqlite.leading import holds
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.sqlite.versions import KNOWN, make, version_of
 
@@ -35,7 +36,8 @@ def guest(connection: sqlite3.Connection) -> Iterator[Guest]:
         with _as_we_read_it(connection) as cursor:
             tally = Tally()
             making, inserting = partial(_make, cursor, path), partial(insert_all, cursor, tally)
-            yield Guest(path, cursor, wall_clock(), tally, version_of(cursor), KNOWN, making, inserting, call=bool)
+            holding = partial(holds, cursor)
+            yield Guest(path, cursor, wall_clock(), tally, version_of(cursor), KNOWN, making, inserting, holding, bool)
     except sqlite3.Error as error:
         raise store_error(path, error) from None
 
