@@ -8,13 +8,12 @@ import shlex
 import sysconfig
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from otpy.app.run import run
-from otpy.cli.demo_store import Place, store_of, taken
+from otpy.cli.demo_store import Place, run_of, store_of, taken
 from otpy.cli.demo_views import Gauge, Screen, Show, outcome_view, said
 from otpy.cli.formats import counted
 from otpy.cli.lazy import CommandError, CommandUsageError
@@ -33,6 +32,8 @@ from otpy.errors import TreeFailedError
 from otpy.events.supervision import RestartLimitReached
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from otpy.demo.collector import Report
 
 __all__ = ["demo"]
@@ -74,7 +75,12 @@ class Plan:
 @click.option("--agents", type=click.IntRange(1, 10_000), default=AGENTS, show_default=True, help="How many read.")
 @click.option("--seed", type=int, help="Which claims crash; the one that was drawn is shown.")
 @click.option("--pause", type=click.FloatRange(min=0), default=0.0, help="Seconds before each file, to look around.")
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="Which file keeps what is done.")
+@click.option(
+    "--store",
+    metavar="FILE|ADDRESS",
+    type=click.Path(dir_okay=False),
+    help="Which file keeps what is done, or which server: postgresql://…",
+)
 @click.option("--fresh", is_flag=True, help="Begin anew, whatever an earlier run has left.")
 @click.option("--memory", is_flag=True, help="Without jobs: supervised actors alone, which keep nothing in a file.")
 @directory_option("Where the socket goes")
@@ -88,15 +94,16 @@ def demo(
     agents: int,
     seed: int | None,
     pause: float,
-    store: Path | None,
+    store: str | None,
     fresh: bool,
     memory: bool,
     directory: Path | None,
 ) -> None:
     """Count all files of FOLDER, by default of Python's own library, with agents that crash now and then.
 
-    Each file is a job in a file of the demo's own: kill this program in the middle, even by SIGKILL, start it again,
-    and it goes on where it was; start two of them, and kill the first. A plain loop counts again, to compare.
+    Each file is a job in a file of the demo's own, or in a schema of its own on a server: kill this program in the
+    middle, even by SIGKILL, start it again, and it goes on where it was; start two of them, and kill the first. A plain
+    loop counts again, to compare.
     """
     place = folder or sysconfig.get_path("stdlib")
     drawn = random.SystemRandom().randrange(1_000_000) if seed is None else seed
@@ -109,7 +116,7 @@ def demo(
     if memory:
         report = _with_actors(ctx, plan)
     else:
-        with taken(store or store_of(place, without), is_fresh=fresh) as kept:
+        with taken(store or str(store_of(place, without)), run_of(place, without), is_fresh=fresh) as kept:
             report = _with_jobs(ctx, plan, kept)
     results, seconds = _with_a_loop(ctx, report)
     comparison = compare(report.results, results)
@@ -144,14 +151,12 @@ def _with_jobs(ctx: click.Context, plan: Plan, place: Place) -> Report:
     """Run the tree of jobs on its file, which is removed when all is done; ends the command as `_with_actors`."""
     mute()
     show = Show(Gauge("agents", Screen()))
-    tree = child(CountDurably, str(place.store), plan.agents, plan.trouble, plan.folder, plan.without, show.tell)
+    tree = child(CountDurably, place.address, plan.agents, plan.trouble, plan.folder, plan.without, show.tell)
     try:
         with run(tree, name="demo", control_directory=plan.directory) as system:
-            click.echo(_heading(plan, system.name, durable.MOMENTS, place.store))
+            click.echo(_heading(plan, system.name, durable.MOMENTS, place.shown))
             if place.is_shared:
-                click.echo(
-                    "another program counts them already; this one waits, and goes on when that one ends or is killed\n"
-                )
+                click.echo(f"another program counts them already; {place.beside}\n")
             elif place.is_resumed:
                 click.echo("an earlier run was not finished, and this one goes on with it; --fresh begins anew\n")
             with show.gauge:
@@ -184,14 +189,14 @@ def _with_a_loop(ctx: click.Context, report: Report) -> tuple[list[Result], floa
     return results, time.perf_counter() - began
 
 
-def _heading(plan: Plan, name: str, moments: tuple[str, ...], store: Path | None = None) -> str:
+def _heading(plan: Plan, name: str, moments: tuple[str, ...], store: str | None = None) -> str:
     where = "" if plan.directory is None else f" --directory {shlex.quote(str(plan.directory))}"
     crash, seed = plan.trouble.crash, plan.trouble.seed
     kill = f"kill this program, even by kill -9 {os.getpid()}, say the same again, and it goes on"
     lines = [
         f"{counted(plan.agents, 'agent')} read {visible(plan.folder, PATH_LIMIT)}",
         f"each may crash {', '.join(moments)}: --crash {crash:g} --seed {seed}" * (crash > 0),
-        f"what is done is kept in {visible(str(store), PATH_LIMIT)}\n{kill}" * (store is not None),
+        f"what is done is kept in {visible(store or '', PATH_LIMIT)}\n{kill}" * (store is not None),
         f"to look at them, type in another terminal:  {visible(f'otpy tree {name} --watch{where}', PATH_LIMIT)}",
     ]
     return "\n".join(line for line in lines if line) + "\n"

@@ -1,4 +1,4 @@
-"""Where `otpy demo` keeps a run: one file for each folder, which is there as long as a run is not done."""
+"""Where `otpy demo` keeps a run: a place for each folder, which is there as long as a run is not done."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import os
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from otpy.cli.lazy import CommandError
+from otpy.jobs.store.where import is_server, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Place", "store_of", "taken"]
+__all__ = ["FilePlace", "Place", "run_of", "store_of", "taken"]
 
 BESIDE = ("", "-wal", "-shm", "-open", "-demo")
 """What is in the place of a store: its file, and those that SQLite, otpy and this one put beside it."""
@@ -28,12 +29,40 @@ def store_of(folder: str, without: tuple[str, ...]) -> Path:
         home = Path(state) if state else Path.home() / ".local" / "state"
     except RuntimeError as error:  # nobody knows this user, as in some containers
         raise CommandError(f"there is no place for what is done ({error}); --store FILE names one") from error
+    return home / "otpy" / f"demo-{run_of(folder, without)}.db"
+
+
+def run_of(folder: str, without: tuple[str, ...]) -> str:
+    """What tells a run on this folder from others."""
     words = "\0".join([str(Path(folder).resolve()), *without])
-    return home / "otpy" / f"demo-{sha256(os.fsencode(words)).hexdigest()[:12]}.db"
+    return sha256(os.fsencode(words)).hexdigest()[:12]
 
 
-class Place:
-    """The file of a run, in the hands of a program that counts into it."""
+class Place(Protocol):
+    """Where a run is kept, in the hands of a program that counts into it."""
+
+    address: str
+    """What the engine is given."""
+    shown: str
+    """How it is called."""
+    beside: str
+    """What a program does there beside another one."""
+    is_shared: bool
+    """Whether another program counts into it."""
+    is_resumed: bool
+    """Whether a run had been begun before."""
+
+    def finish(self) -> None:
+        """All is done: forget the run, unless another program is in it; then that one does."""
+
+    def leave(self) -> None:
+        """Let go of it; a run that is not finished stays there."""
+
+
+class FilePlace:
+    """The file of a run."""
+
+    beside = "this one waits, and goes on when that one ends or is killed"
 
     def __init__(self, store: Path, *, is_fresh: bool) -> None:
         """Take it, together with others; alone it begins anew if asked to.
@@ -42,11 +71,11 @@ class Place:
             CommandError: it cannot be kept there, or others count into it and it was to be begun anew.
         """
         self.store = store
+        self.address = self.shown = str(store)
         try:
             if not store.parent.exists():
                 store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.is_shared = self._take()
-            """Whether another program counts into it."""
         except OSError as error:
             raise CommandError(f"{error}; --store FILE keeps what is done elsewhere") from error
         if is_fresh and self.is_shared:
@@ -55,7 +84,6 @@ class Place:
         if is_fresh:
             self._remove(BESIDE[:-1])
         self.is_resumed = store.exists()
-        """Whether a run had been begun before."""
         fcntl.flock(self._fd, fcntl.LOCK_SH)  # if it was alone it is not any more
 
     def finish(self) -> None:
@@ -94,10 +122,18 @@ class Place:
 
 
 @contextmanager
-def taken(store: Path, *, is_fresh: bool) -> Iterator[Place]:
-    """Have it as long as the block lasts."""
-    place = Place(store, is_fresh=is_fresh)
+def taken(store: str, run: str, *, is_fresh: bool) -> Iterator[Place]:
+    """Have it as long as the block lasts: a file, or the schema of this run on a server."""
+    place = _on_server(store, run, is_fresh=is_fresh) if is_server(store) else FilePlace(Path(store), is_fresh=is_fresh)
     try:
         yield place
     finally:
         place.leave()
+
+
+def _on_server(address: str, run: str, *, is_fresh: bool) -> Place:
+    try:
+        from otpy.cli.demo_server import ServerPlace  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise CommandError(f"{shown(address)}: it needs otpy[postgres]: {error}") from None
+    return ServerPlace(address, f"otpy_demo_{run}", is_fresh=is_fresh)

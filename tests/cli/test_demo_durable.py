@@ -125,7 +125,7 @@ def test_a_second_program_goes_on_when_the_first_is_killed(otpy: Otpy, folder: P
 
 def test_who_ends_first_leaves_the_file_to_the_other(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
-    with taken(store, is_fresh=False) as first, taken(store, is_fresh=False) as second:
+    with taken(str(store), "", is_fresh=False) as first, taken(str(store), "", is_fresh=False) as second:
         store.touch()
         assert (first.is_shared, first.is_resumed, second.is_shared) == (False, False, True)
         first.finish()
@@ -136,7 +136,7 @@ def test_who_ends_first_leaves_the_file_to_the_other(tmp_path: Path) -> None:
 
 def test_a_run_that_others_are_in_is_not_begun_anew(otpy: Otpy, folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
-    with taken(store, is_fresh=False):
+    with taken(str(store), "", is_fresh=False):
         store.touch()
         result = otpy("demo", str(folder), "--store", str(store), "--fresh")
     assert (result.exit_code, store.exists()) == (70, True)
@@ -157,7 +157,7 @@ def test_a_place_that_was_removed_while_it_was_waited_for_is_made_again(
         real(found, how)
 
     monkeypatch.setattr(fcntl, "flock", remove_and_lock)
-    with taken(tmp_path / "a.db", is_fresh=False) as place:
+    with taken(str(tmp_path / "a.db"), "", is_fresh=False) as place:
         assert (place.is_shared, lock.exists()) == (False, True)
 
 
