@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.job import CRASHES
 from otpy.jobs.model.new import Inserted
+from otpy.jobs.store.postgres.rows import Columns
 from otpy.jobs.store.sql.claims import wanted
 from otpy.jobs.store.sql.enqueue import COLUMNS, PLAIN
 from otpy.jobs.store.sql.keys import note_times
@@ -25,8 +26,10 @@ __all__ = ["claim", "giving", "insert_plain", "renew", "settle"]
 
 GIVING = """
 select asked from unnest(cast(? as text[])) with ordinality as wished (asked, place)
-where exists (select 1 from otpy_job where state = 'ready' and queue = asked {limits}) order by place
+cross join lateral (select 1 from otpy_job where state = 'ready' and queue = asked {limits} limit 1) as found
+order by place
 """
+"""Queue by queue: left to itself the server may think that few are ready, and read them all."""
 
 CLAIM = """
 with picked as (
@@ -46,20 +49,21 @@ update otpy_job set lease_until = null, owner = '',
     run_at = coalesce(said.run_at, otpy_job.run_at),
     errors = errors + said.error, crashes = crashes + said.crash, attempt = attempt - said.free,
     releases = releases + said.free, start_by = said.start_by
-from unnest(
-    cast(? as bigint[]), cast(? as bigint[]), cast(? as text[]), cast(? as bytea[]), cast(? as text[]),
-    cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]), cast(? as bigint[]),
-    cast(? as bigint[])
-) as said (job, token, state, result, reason, finished_at, run_at, start_by, error, crash, free)
-where id = job and otpy_job.token = said.token and otpy_job.state = 'running'
+from {said} as said where id = job and otpy_job.token = said.token and lease_until is not null
     and (said.finished_at is not null or coalesce(unique_until, '') <> 'started')
 returning id, otpy_job.token, queue, otpy_job.state, otpy_job.run_at, otpy_job.start_by
 """
+# What has a lease is running, and the other way round. So written, only the index of the ids comes in question: that of
+# leases has an entry for each attempt there has ever been, until somebody cleans up.
 """All but those that go on and have a key until they start: whether a twin of them waits must be asked."""
+SAID = Columns(
+    ("job", "token", "state", "result", "reason", "finished_at", "run_at", "start_by", "error", "crash", "free"),
+    ("bigint", "bigint", "text", "bytea", "text", "bigint", "bigint", "bigint", "bigint", "bigint", "bigint"),
+)
 
 RENEW = """
 update otpy_job set lease_until = ? from unnest(cast(? as bigint[]), cast(? as bigint[])) as held (job, token)
-where id = job and otpy_job.token = held.token and state = 'running' and lease_until > 0
+where id = job and otpy_job.token = held.token and lease_until > 0
 returning id, otpy_job.token
 """
 
@@ -76,12 +80,8 @@ TYPES = {  # those that are no texts
     "meta": "bytea",
 }
 NAMES = ", ".join(COLUMNS)
-INSERT = f"""
-insert into otpy_job ({NAMES}) select {NAMES}
-from unnest({", ".join(f"cast(? as {TYPES.get(one, 'text')}[])" for one in COLUMNS)})
-    with ordinality as new ({NAMES}, place)
-order by place returning id
-"""  # noqa: S608 - our own text
+NEW = Columns(COLUMNS, tuple(TYPES.get(one, "text") for one in COLUMNS))
+INSERT = "insert into otpy_job ({names}) select {names} from {new} as new order by place returning id"
 
 
 def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator[str]:
@@ -102,9 +102,9 @@ def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
 
 def settle(db: Base, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:
     """Write down how attempts went, once for each; those of which that was done. For the others nothing was."""
-    columns = [list(column) for column in zip(*(_words(one, now) for one in outcomes), strict=True)]
+    said, values = SAID.of([_words(one, now) for one in outcomes])
     done = set()
-    for job, token, queue, state, run_at, start_by in db.execute(SETTLE, (now, *columns)).fetchall():
+    for job, token, queue, state, run_at, start_by in db.execute(SETTLE.format(said=said), (now, *values)).fetchall():
         done.add((job, token))
         tally.moves(queue, "running", state, 1)
         if state == "scheduled":
@@ -145,5 +145,6 @@ def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> li
         rows.append((*new[:PLAIN], state, now))
         tally.add(new.queue, state)
         note_times(tally, new, state)
-    made = db.execute(INSERT, [list(column) for column in zip(*rows, strict=True)]).fetchall()
+    table, values = NEW.of(rows)
+    made = db.execute(INSERT.format(names=NAMES, new=table), values).fetchall()
     return [Inserted(one) for (one,) in sorted(made)]

@@ -52,7 +52,7 @@ class PostgresTransaction(SqlTransaction):
 
     def _finish(self, outcomes: Sequence[Settled]) -> set[tuple[int, int]]:
         """Most in one statement, whatever came of them: the first that was said of each attempt."""
-        if len(outcomes) < 2:  # noqa: PLR2004 - one alone needs nothing gathered
+        if not outcomes:
             return set()
         first = {one[:2]: self._seemly(one) for one in reversed(outcomes)}
         try:

@@ -43,7 +43,8 @@ create table otpy_job (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
-create index otpy_job_kind on otpy_job (queue, kind, needs, version) where state = 'ready';
+-- Each entry by itself: of many that are one, those that are gone could be told by none until all of them are.
+create index otpy_job_kind on otpy_job (queue, kind, needs, version) with (deduplicate_items = off) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
 create index otpy_job_running on otpy_job (lease_until) where state = 'running';
 create index otpy_job_start on otpy_job (start_by) where start_by is not null and state in ('scheduled', 'ready');
