@@ -25,6 +25,30 @@ def test_a_job_is_there_as_it_was_enqueued(store: Store, clock: Clock) -> None:
     assert (job.state, job.attempt, job.token, job.created_at) == ("ready", 0, 0, clock.now)
 
 
+def test_many_with_keys_at_once_meet_what_they_would_one_by_one(store: Store) -> None:
+    held = insert(store, new(key="a"), one("x"), one("y"))
+    many = [
+        (new("first", key="b"), "new"),
+        (new(key="a"), "kept"),
+        (new(key="a", args=b"other"), "differs"),
+        (one("x", on_conflict="replace", replaces=("args",), args=b"new"), "replaced"),
+        (one("y", on_conflict="raise"), "refused"),
+        (new("plain"), "new"),
+        (one("z", kind="unique")._replace(key="c"), "new"),
+        (one("z")._replace(key="d"), "kept"),
+        (new("first", key="b"), "kept"),
+        (one("w", until="period", period_ms=5, kind="period"), "new"),
+        (new("last", key="d"), "new"),
+    ]
+    made = insert(store, *(job for job, _ in many))
+    assert [one.how for one in made] == [how for _, how in many]
+    fresh = [get(store, one.id).kind for one in made if one.how == "new"]
+    assert fresh == ["first", "plain", "unique", "period", "last"]
+    assert [made[place].id for place in (1, 3, 4, 7, 8)] == [*(one.id for one in held), made[6].id, made[0].id]
+    assert get(store, held[1].id).args == b"new"
+    assert numbers(store) == {"ready": 8}
+
+
 def test_many_at_once_are_as_one_by_one(store: Store, clock: Clock) -> None:
     many = [
         new(f"k{number}", queue=f"q{number % 3}", args=bytes([number]), run_at=clock.now + number % 2, priority=number)

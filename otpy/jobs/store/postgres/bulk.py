@@ -1,15 +1,13 @@
-"""What many jobs get in one statement: claims, ends, leases and rows. Each statement costs a way there and back."""
+"""What many jobs get in one statement: claims, ends and leases. Each statement costs a way there and back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.job import CRASHES
-from otpy.jobs.model.new import Inserted
 from otpy.jobs.store.postgres.rows import Columns
 from otpy.jobs.store.sql.claims import wanted
-from otpy.jobs.store.sql.enqueue import COLUMNS, PLAIN
-from otpy.jobs.store.sql.keys import note_times
+from otpy.jobs.store.sql.fair import is_shared
 from otpy.jobs.store.sql.rows import COLUMNS as ALL
 from otpy.jobs.store.sql.rows import job_of
 
@@ -17,12 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from otpy.jobs.model.claim import Ask, Settled
-    from otpy.jobs.model.job import Job, State
-    from otpy.jobs.model.new import NewJob
+    from otpy.jobs.model.job import Job
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["claim", "giving", "insert_plain", "renew", "settle"]
+__all__ = ["claim", "giving", "renew", "settle"]
 
 GIVING = """
 select asked from unnest(cast(? as text[])) with ordinality as wished (asked, place)
@@ -33,7 +30,9 @@ order by place
 
 CLAIM = """
 with picked as (
-    select id from otpy_job where {where} order by priority, run_at, id limit ? for update skip locked
+    select id from otpy_job where {where}
+        and not exists (select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ?)
+    order by priority, run_at, id limit ? for update skip locked
 ), placed as (select id as job, row_number() over () as place from picked)
 update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, lease_until = ?,
     owner = (cast(? as text[]))[place]
@@ -67,22 +66,6 @@ where id = job and otpy_job.token = held.token and lease_until > 0
 returning id, otpy_job.token
 """
 
-TYPES = {  # those that are no texts
-    "args": "bytea",
-    "run_at": "bigint",
-    "priority": "bigint",
-    "max_errors": "bigint",
-    "max_crashes": "bigint",
-    "timeout_ms": "bigint",
-    "deadline_at": "bigint",
-    "start_by": "bigint",
-    "created_at": "bigint",
-    "meta": "bytea",
-}
-NAMES = ", ".join(COLUMNS)
-NEW = Columns(COLUMNS, tuple(TYPES.get(one, "text") for one in COLUMNS))
-INSERT = "insert into otpy_job ({names}) select {names} from {new} as new order by place returning id"
-
 
 def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator[str]:
     """The queues in which anything is ready that these agents can do, in their order."""
@@ -90,11 +73,16 @@ def giving(db: Base, ask: Ask, limits: str, values: tuple[str, ...]) -> Iterator
         yield queue
 
 
-def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
-    """Give jobs to the owners of one wish, one each, the first due first; without those that others are at."""
+def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job] | None:
+    """Give jobs to the owners of one wish, one each, the first due first; without those that others are at.
+
+    None where tenants share the queue: that is asked in the same statement, and by itself only if that gives nothing.
+    """
     where, values = wanted(ask, now)
     text = CLAIM.format(where=where, columns=ALL)
-    rows = db.execute(text, (*values, len(ask.owners), now + ask.lease_ms, list(ask.owners))).fetchall()
+    rows = db.execute(text, (*values, ask.queue, len(ask.owners), now + ask.lease_ms, list(ask.owners))).fetchall()
+    if not rows and is_shared(db, ask.queue):
+        return None
     jobs = sorted(map(job_of, rows), key=lambda job: (job.priority, job.run_at, job.id))
     tally.moves(ask.queue, "ready", "running", len(jobs))
     return jobs
@@ -135,16 +123,3 @@ def renew(db: Base, held: Sequence[tuple[int, int]], until: int) -> list[tuple[i
     ids, tokens = [one[0] for one in held], [one[1] for one in held]
     found = set(db.execute(RENEW, (until, ids, tokens)).fetchall())
     return [claim for claim in held if claim not in found]
-
-
-def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
-    """Enqueue those that nothing can stand in the way of."""
-    rows = []
-    for new in news:
-        state: State = "ready" if new.run_at <= now else "scheduled"
-        rows.append((*new[:PLAIN], state, now))
-        tally.add(new.queue, state)
-        note_times(tally, new, state)
-    table, values = NEW.of(rows)
-    made = db.execute(INSERT.format(names=NAMES, new=table), values).fetchall()
-    return [Inserted(one) for (one,) in sorted(made)]

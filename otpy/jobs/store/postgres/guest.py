@@ -11,14 +11,13 @@ from psycopg.rows import tuple_row
 
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.guest import Guest
-from otpy.jobs.store.postgres.bulk import insert_plain
 from otpy.jobs.store.postgres.calls import CALL
 from otpy.jobs.store.postgres.counts import Counts
 from otpy.jobs.store.postgres.failures import failures
+from otpy.jobs.store.postgres.insertion import insert_all
 from otpy.jobs.store.postgres.leading import holds
 from otpy.jobs.store.postgres.session import CLOCK, Rows, Statements, Whole
 from otpy.jobs.store.postgres.versions import KNOWN, make, version_of
-from otpy.jobs.store.sql.enqueue import insert_all
 from otpy.jobs.store.sql.tally import Known
 
 if TYPE_CHECKING:
@@ -49,6 +48,6 @@ def guest(connection: psycopg.Connection[Any]) -> Iterator[Guest]:
         db = Own(connection)
         ((now,),) = db.execute(f"select {CLOCK}").fetchall()
         counts = Counts(Known(), is_gathering=False)
-        making, inserting = partial(make, db), partial(insert_all, db, counts, plain=insert_plain)
+        making, inserting = partial(make, db), partial(insert_all, db, counts)
         holding, calling = partial(holds, db), partial(db.execute, CALL)
         yield Guest(path, db, now, counts, version_of(db), KNOWN, making, inserting, holding, calling)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import StoreVersionError
 from otpy.jobs.model.lead import is_shared
-from otpy.jobs.store.postgres import bulk, leading, lent, limits
+from otpy.jobs.store.postgres import bulk, insertion, leading, lent, limits
 from otpy.jobs.store.postgres.failures import MISTAKES
 from otpy.jobs.store.postgres.versions import KNOWN
-from otpy.jobs.store.sql import claims, enqueue
+from otpy.jobs.store.sql import claims
 from otpy.jobs.store.sql.transaction import SqlTransaction
 from otpy.jobs.store.sql.wishes import Ways
 
@@ -48,7 +48,7 @@ class PostgresTransaction(SqlTransaction):
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
-        return enqueue.insert_all(self._db, self._tally, new, self.now, bulk.insert_plain)
+        return insertion.insert_all(self._db, self._counts, new, self.now)
 
     def _finish(self, outcomes: Sequence[Settled]) -> set[tuple[int, int]]:
         """Most in one statement, whatever came of them: the first that was said of each attempt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from otpy.jobs.model.new import Inserted, NewJob
 from otpy.jobs.store.sql.keys import holder, meet, note_times
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-    Plain = Callable[[Base, Tally, Sequence[NewJob], int], list[Inserted]]
+    T = TypeVar("T", bound=Tally)
+    Many: TypeAlias = Callable[[Base, T, Sequence[NewJob], int], list[Inserted]]
 
-__all__ = ["COLUMNS", "PLAIN", "insert", "insert_all", "insert_plain"]
+__all__ = ["COLUMNS", "PLAIN", "insert", "insert_all", "insert_plain", "is_plain", "taken"]
 
 PLAIN = NewJob._fields.index("unique")
 """How many of its fields are columns as they stand, and all that a job has which nothing can stand in the way of."""
@@ -36,20 +37,8 @@ PLAIN_INSERTS = {number: _insert(COLUMNS, number) for number in (32, 16, 8, 4, 2
 """Statements for so many rows at once that nothing can stand in the way of: two thirds of the price of one by one."""
 
 
-def insert_all(db: Base, tally: Tally, news: Sequence[NewJob], now: int, plain: Plain | None = None) -> list[Inserted]:
-    """Enqueue in this order, those without a key many at a time."""
-    if len(news) == 1:
-        return [insert(db, tally, news[0], now)]
-    made: list[Inserted] = []
-    for is_plain, run in groupby(news, _is_plain):
-        if is_plain:
-            made += (plain or insert_plain)(db, tally, list(run), now)
-        else:
-            made += [insert(db, tally, one, now) for one in run]
-    return made
-
-
-def _is_plain(new: NewJob) -> bool:
+def is_plain(new: NewJob) -> bool:
+    """Whether nothing can stand in its way."""
     return new.key is None and new.unique is None and new.schedule is None and new.replay_of is None
 
 
@@ -70,23 +59,44 @@ def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> li
     return made
 
 
+def insert_all(
+    db: Base,
+    tally: T,
+    news: Sequence[NewJob],
+    now: int,
+    fits: Callable[[NewJob], bool] = is_plain,
+    many: Many[T] = insert_plain,
+) -> list[Inserted]:
+    """Enqueue in this order: by `many`, as many at a time as there are that fit it, and one by one what does not."""
+    if len(news) == 1:
+        return [insert(db, tally, news[0], now)]
+    made: list[Inserted] = []
+    for is_fit, run in groupby(news, fits):
+        if is_fit:
+            made += many(db, tally, list(run), now)
+        else:
+            made += [insert(db, tally, one, now) for one in run]
+    return made
+
+
 def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
     state: State = "ready" if new.run_at <= now else "scheduled"
     unique = new.unique
     if unique is not None and unique.until == "period" and holder(db, unique, now) is not None:
-        return _taken(db, tally, new, now)
+        return taken(db, tally, new, now)
     keys = (unique and unique.key, unique and unique.until, new.key, new.replay_of, new.schedule)
     made = db.execute(INSERT, (*new[:PLAIN], state, now, *keys))
     if not made.rowcount:
-        return _taken(db, tally, new, now)
+        return taken(db, tally, new, now)
     tally.add(new.queue, state)
     note_times(tally, new, state)
     assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
     return Inserted(made.lastrowid)
 
 
-def _taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
+def taken(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
+    """What becomes of one that was not inserted, for another one has its key."""
     row = db.execute("select id, kind, args from otpy_job where own_key = ?", (new.key,)).fetchone()
     if row is not None:
         return Inserted(row[0], "kept" if row[1:] == (new.kind, new.args) else "differs")

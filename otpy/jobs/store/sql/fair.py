@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.store.picking import Candidate, pick, tenant_room
+from otpy.jobs.store.sql import claims
 from otpy.jobs.store.sql.claims import give, wanted
 from otpy.jobs.store.sql.rows import COLUMNS
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
 
-__all__ = ["AGE", "AGED", "age", "allow", "claim_fairly", "is_shared", "unused"]
+__all__ = ["AGE", "AGED", "age", "allow", "claim_alone", "claim_fairly", "is_shared", "unused"]
 
 RING = 64
 """Tenants with something to give whose jobs are looked at for one wish; the next wish goes on behind them."""
@@ -41,6 +42,11 @@ def is_shared(db: Base, queue: str) -> bool:
         "select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ? limit 1", (queue,)
     ).fetchone()
     return row is not None
+
+
+def claim_alone(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job] | None:
+    """As `claims.claim`; None where tenants share the queue."""
+    return None if is_shared(db, ask.queue) else claims.claim(db, tally, ask, now)
 
 
 def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.sql.tally import Tally
 
     Giving: TypeAlias = Callable[[Base, Ask, str, tuple[str, ...]], Iterator[str]]
-    Claiming: TypeAlias = Callable[[Base, Tally, Ask, int], list[Job]]
+    Claiming: TypeAlias = Callable[[Base, Tally, Ask, int], list[Job] | None]
     Locking: TypeAlias = Callable[[Base, list[str]], object]
 
 __all__ = ["Ways", "claim_all"]
@@ -31,7 +31,7 @@ class Ways:
     giving: Giving
     """Which queues of a wish have something, in their order; with what limits that, and its values."""
     claim: Claiming
-    """Take the first ones, without limits."""
+    """Take the first ones, without limits; None where tenants share the queue."""
     lock: Locking
     """Have who else asks for one of these keys wait; they are sorted."""
 
@@ -91,8 +91,9 @@ def _claim(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list[Job]:
     rate, wish = ask.rate, len(ask.owners)
     if rate is not None:
         ask = replace(ask, owners=ask.owners[: fair.allow(db, ask.queue, rate, wish=wish, now=now)])
-    is_plain = not ask.kind_rooms and ask.tenant_limit is None and not fair.is_shared(db, ask.queue)
-    jobs = (ways.claim if is_plain else fair.claim_fairly)(db, tally, ask, now)
+    jobs = None if ask.kind_rooms or ask.tenant_limit is not None else ways.claim(db, tally, ask, now)
+    if jobs is None:
+        jobs = fair.claim_fairly(db, tally, ask, now)
     if rate is not None and len(jobs) < len(ask.owners):
         fair.unused(db, ask.queue, rate, number=len(ask.owners) - len(jobs))
     return jobs

@@ -1,0 +1,80 @@
+"""How often the store on PostgreSQL goes there and back: each way costs more than what most statements do."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.jobs.model.claim import Ask, Settled
+from otpy.jobs.model.lead import Fence
+from support.postgres import empty_url
+
+from .shop import LEASE, insert, new, one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otpy.jobs.store.postgres import PostgresStore
+
+pytestmark = pytest.mark.any_python
+
+AROUND = 2
+"""The begin and the commit."""
+
+
+@pytest.fixture
+def store() -> Iterator[PostgresStore]:
+    """On tables of its own."""
+    url = empty_url()
+    from otpy.jobs.store.postgres import PostgresStore  # noqa: PLC0415 - an extra
+
+    with closing(PostgresStore(url)) as made:
+        yield made
+
+
+@pytest.fixture
+def ways(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was sent, one text for each way."""
+    from psycopg import Cursor  # noqa: PLC0415 - an extra
+
+    sent: list[str] = []
+    execute = Cursor.execute
+
+    def noted(self: Any, text: str, *args: Any, **options: Any) -> Any:
+        sent.append(text)
+        return execute(self, text, *args, **options)
+
+    monkeypatch.setattr(Cursor, "execute", noted)
+    return sent
+
+
+def lead(store: PostgresStore) -> Fence:
+    with store.transaction() as tx:
+        return Fence(name="jobs", epoch=tx.elect("jobs", "us", 3_600_000) or 0)
+
+
+def test_many_without_keys_are_counted_on_their_way(store: PostgresStore, ways: list[str]) -> None:
+    insert(store, *[new(args=bytes([number])) for number in range(100)])
+    assert len(ways) == AROUND + 1
+
+
+def test_many_with_keys_go_together(store: PostgresStore, ways: list[str]) -> None:
+    insert(store, *[new(key=f"key {number}") for number in range(50)], *[one(f"key {number}") for number in range(50)])
+    assert len(ways) == AROUND + 2
+
+
+def test_what_ends_and_what_begins_cost_the_same_for_one_and_for_many(store: PostgresStore, ways: list[str]) -> None:
+    fence, counts, ended = lead(store), [], []
+    for number in (1, 1, 30, 30, 1):
+        insert(store, *[new()] * number)
+        ways.clear()
+        with store.transaction() as tx:
+            tx.settle([Settled(id=job.id, token=job.token, state="done") for job in ended])
+            ended = tx.claim([Ask(queues=("q",), owners=("agent",) * number, lease_ms=LEASE)], fence) or []
+        counts.append(len(ways))
+        assert len(ended) == number
+    first, *others = counts
+    assert others == [first + 1] * 4  # before the first nothing has ended
+    assert first == AROUND + 4  # who leads, which queues have something, the jobs, the counts
