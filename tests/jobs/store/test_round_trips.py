@@ -78,3 +78,16 @@ def test_what_ends_and_what_begins_cost_the_same_for_one_and_for_many(store: Pos
     first, *others = counts
     assert others == [first + 1] * 4  # before the first nothing has ended
     assert first == AROUND + 4  # who leads, which queues have something, the jobs, the counts
+
+
+def test_tenants_share_a_queue_in_few_ways_however_many_they_are(store: PostgresStore, ways: list[str]) -> None:
+    fence, counts = lead(store), []
+    for tenants in (2, 60):
+        insert(store, *[new(tenant=f"tenant {number % tenants}") for number in range(60)])
+        ways.clear()
+        with store.transaction() as tx:
+            jobs = tx.claim([Ask(queues=("q",), owners=("agent",) * 60, lease_ms=LEASE)], fence) or []
+        counts.append(len(ways))
+        assert len({job.tenant for job in jobs}) == tenants
+        assert len(jobs) == 60
+    assert counts[0] == counts[1] <= 12

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.postgres.rows import Columns
+from otpy.jobs.store.sql import fair
 from otpy.jobs.store.sql.claims import wanted
-from otpy.jobs.store.sql.fair import is_shared
 from otpy.jobs.store.sql.rows import COLUMNS as ALL
 from otpy.jobs.store.sql.rows import job_of
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from otpy.jobs.model.job import Job
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
+    from otpy.jobs.store.sql.ways import Row
 
-__all__ = ["claim", "giving", "renew", "settle"]
+__all__ = ["claim", "first", "giving", "renew", "settle", "take"]
 
 GIVING = """
 select asked from unnest(cast(? as text[])) with ordinality as wished (asked, place)
@@ -38,6 +40,25 @@ update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1,
     owner = (cast(? as text[]))[place]
 from placed where id = job returning {columns}
 """
+
+FIRST = """
+select found.* from unnest(cast(? as text[])) as wished (asked)
+cross join lateral (
+    select {row} from otpy_job where {where} and tenant <> '' and tenant = asked order by priority, run_at, id limit ?
+) as found
+"""
+TAKE = """
+with wished as (
+    select job, place from unnest(cast(? as bigint[])) with ordinality as listed (job, place)
+), locked as (
+    select id, place from wished join otpy_job on id = job where coalesce(state, '') = 'ready' order by place
+    for update of otpy_job skip locked
+), placed as (select id as job, row_number() over (order by place) as number from locked)
+update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, lease_until = ?,
+    owner = (cast(? as text[]))[number]
+from placed where id = job returning {columns}
+"""
+# `coalesce`: what is ready must be found by the ids, not among all that is.
 
 SETTLE = """
 update otpy_job set lease_until = null, owner = '',
@@ -81,11 +102,32 @@ def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job] | None:
     where, values = wanted(ask, now)
     text = CLAIM.format(where=where, columns=ALL)
     rows = db.execute(text, (*values, ask.queue, len(ask.owners), now + ask.lease_ms, list(ask.owners))).fetchall()
-    if not rows and is_shared(db, ask.queue):
+    if not rows and fair.is_shared(db, ask.queue):
         return None
     jobs = sorted(map(job_of, rows), key=lambda job: (job.priority, job.run_at, job.id))
     tally.moves(ask.queue, "ready", "running", len(jobs))
     return jobs
+
+
+def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> list[Row]:
+    """The first jobs of each of these tenants that a wish is for; those of nobody are not in the index of tenants."""
+    found: list[Row] = []
+    if "" in tenants:
+        found += fair.first(db, wish, ("",), now)
+    named = [tenant for tenant in tenants if tenant]
+    if named:
+        where, values = wanted(replace(wish, tenant=None), now)
+        text = FIRST.format(row=fair.ROW, where=where)
+        found += db.execute(text, (named, *values, len(wish.owners))).fetchall()
+    return found
+
+
+def take(db: Base, tally: Tally, ask: Ask, ids: Sequence[int], now: int) -> list[Job]:
+    """Give these jobs to the owners of a wish, in this order; without those that others are at."""
+    values = (list(ids), now + ask.lease_ms, list(ask.owners))
+    jobs = {job.id: job for job in map(job_of, db.execute(TAKE.format(columns=ALL), values).fetchall())}
+    tally.moves(ask.queue, "ready", "running", len(jobs))
+    return [jobs[one] for one in ids if one in jobs]
 
 
 def settle(db: Base, tally: Tally, outcomes: Sequence[Settled], now: int) -> set[tuple[int, int]]:

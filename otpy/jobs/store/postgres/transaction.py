@@ -11,7 +11,7 @@ from otpy.jobs.store.postgres.failures import MISTAKES
 from otpy.jobs.store.postgres.versions import KNOWN
 from otpy.jobs.store.sql import claims
 from otpy.jobs.store.sql.transaction import SqlTransaction
-from otpy.jobs.store.sql.wishes import Ways
+from otpy.jobs.store.sql.ways import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class PostgresTransaction(SqlTransaction):
     """Between `begin` and `commit`, beside those of others: each statement sees what was committed before it."""
 
     mistakes = MISTAKES
-    ways = Ways(bulk.giving, bulk.claim, limits.lock)
+    ways = Ways(bulk.giving, bulk.claim, bulk.first, bulk.take, limits.lock)
 
     def __init__(self, session: Session, now: int, counts: Counts, redact: Callable[[str], str] | None) -> None:
         """Begun already."""

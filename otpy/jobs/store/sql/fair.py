@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from otpy.jobs.store.picking import Candidate, pick, tenant_room
 from otpy.jobs.store.sql import claims
@@ -11,17 +12,32 @@ from otpy.jobs.store.sql.claims import give, wanted
 from otpy.jobs.store.sql.rows import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from otpy.jobs.model.claim import Ask, Rate
     from otpy.jobs.model.job import Job
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
+    from otpy.jobs.store.sql.ways import First, Row, Ways
 
-__all__ = ["AGE", "AGED", "age", "allow", "claim_alone", "claim_fairly", "is_shared", "unused"]
+__all__ = ["AGE", "AGED", "ROW", "age", "allow", "claim_alone", "claim_fairly", "first", "is_shared", "take", "unused"]
 
 RING = 64
 """Tenants with something to give whose jobs are looked at for one wish; the next wish goes on behind them."""
+
+ROW = "id, kind, tenant, priority, run_at"
+
+TENANTS = """
+with recursive ring (tenant) as (
+    select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?
+    union all
+    select (select min(job.tenant) from otpy_job as job
+        where job.state = 'ready' and job.tenant <> '' and job.queue = ? and job.tenant > ring.tenant)
+    from ring where ring.tenant is not null
+)
+select tenant from ring where tenant is not null limit ?
+"""
+"""From one to the next by the index, whatever the number of their jobs."""
 
 SET_RATE = "insert into otpy_rate (key, tat) values (?, ?) on conflict (key) do update set tat = excluded.tat"
 
@@ -49,45 +65,58 @@ def claim_alone(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job] | None:
     return None if is_shared(db, ask.queue) else claims.claim(db, tally, ask, now)
 
 
-def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
+def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list[Job]:
     """As `claims.claim`, within all limits and turn by turn."""
     full = tuple(kind for kind, room in ask.kind_rooms.items() if room <= 0)
     ask = replace(ask, not_kinds=(*ask.not_kinds, *full))
-    picked = pick(ask, _candidates(db, ask, now))
-    text = f"select {COLUMNS} from otpy_job where id = ? and state = 'ready' /* for update skip locked */"  # noqa: S608
-    rows = [db.execute(text, (one.id,)).fetchone() for one in picked]
-    return give(db, tally, ask, [row for row in rows if row is not None], now)
+    picked = pick(ask, _candidates(db, ask, now, ways.first))
+    return ways.take(db, tally, ask, [one.id for one in picked], now) if picked else []
 
 
-def _candidates(db: Base, ask: Ask, now: int) -> list[Candidate]:
+def _candidates(db: Base, ask: Ask, now: int, first: First) -> list[Candidate]:
     """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be.
 
     A tenant that has reached its limit, or has nothing that these agents can do, takes no other's place.
     """
-    found: dict[int, tuple[Candidate, int]] = {}
-    giving = 0
+    found: list[Row] = []
+    giving, most = 0, max(RING, len(ask.owners))
+    tenants = _tenants(db, ask)
+    while giving < most and (some := [*islice(tenants, RING)]):
+        rows: dict[str, list[Row]] = {}
+        for wish in _wishes(ask):
+            for row in first(db, wish, some, now):
+                rows.setdefault(row[2], []).append(row)
+        those = [tenant for tenant in some if tenant in rows][: most - giving]
+        giving += len(those)
+        found += (row for tenant in those for row in rows[tenant])
+    found.sort(key=lambda row: (row[3], row[4], row[0]))
+    return [Candidate(*row[:4]) for row in found]
+
+
+def _wishes(ask: Ask) -> Iterator[Ask]:
+    """One for each kind with a limit that has room, and one for all others: no job is in two of them."""
     limited = [kind for kind, room in ask.kind_rooms.items() if room > 0]
-    for tenant in _tenants(db, ask):
-        before, own = len(found), replace(ask, tenant=tenant)
-        plain = replace(own, not_kinds=(*own.not_kinds, *limited))
-        for wish in (
-            plain,
-            *(replace(own, kinds=(kind,)) for kind in limited if ask.kinds is None or kind in ask.kinds),
-        ):
-            for job, kind, priority, run_at in _first(db, wish, now):
-                found[job] = Candidate(job, kind, tenant, priority), run_at
-        giving += len(found) > before
-        if giving >= max(RING, len(ask.owners)):
-            break
-    return [one for one, _ in sorted(found.values(), key=lambda item: (item[0].priority, item[1], item[0].id))]
+    yield replace(ask, not_kinds=(*ask.not_kinds, *limited))
+    for kind in limited:
+        if ask.kinds is None or kind in ask.kinds:
+            yield replace(ask, kinds=(kind,))
 
 
-def _first(db: Base, wish: Ask, now: int) -> list[tuple[Any, ...]]:
-    where, values = wanted(wish, now)
-    return db.execute(
-        f"select id, kind, priority, run_at from otpy_job where {where} order by priority, run_at, id limit ?",  # noqa: S608
-        (*values, len(wish.owners)),
-    ).fetchall()
+def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> Iterator[Row]:
+    """The first jobs of each of these tenants that a wish is for, as many as it has owners."""
+    for tenant in tenants:
+        where, values = wanted(replace(wish, tenant=tenant), now)
+        yield from db.execute(
+            f"select {ROW} from otpy_job where {where} order by priority, run_at, id limit ?",  # noqa: S608 - our own
+            (*values, len(wish.owners)),
+        ).fetchall()
+
+
+def take(db: Base, tally: Tally, ask: Ask, ids: Sequence[int], now: int) -> list[Job]:
+    """Give these jobs to the owners of a wish, in this order."""
+    text = f"select {COLUMNS} from otpy_job where id = ? and state = 'ready'"  # noqa: S608 - our own text
+    rows = [db.execute(text, (one,)).fetchone() for one in ids]
+    return give(db, tally, ask, [row for row in rows if row is not None], now)
 
 
 def _tenants(db: Base, ask: Ask) -> Iterator[str]:
@@ -100,16 +129,25 @@ def _tenants(db: Base, ask: Ask) -> Iterator[str]:
 
 
 def _all_tenants(db: Base, ask: Ask) -> Iterator[str]:
-    text = "select min(tenant) from otpy_job where state = 'ready' and tenant <> '' and queue = ? and tenant > ?"
     yield ""
     after, goes_on = ask.turns.get(ask.queue, ""), ask.unspent > 0
     if goes_on and after:
         yield after
-    for low, high in ((after, None), ("", after)):
-        (last,) = db.execute(text, (ask.queue, low)).fetchone()
-        while last is not None and (high is None or last < high or (last == high and not goes_on)):
-            yield last
-            (last,) = db.execute(text, (ask.queue, last)).fetchone()
+    yield from _behind(db, ask.queue, after)
+    for tenant in _behind(db, ask.queue, "") if after else ():
+        if not (tenant < after or (tenant == after and not goes_on)):
+            break
+        yield tenant
+
+
+def _behind(db: Base, queue: str, tenant: str) -> Iterator[str]:
+    """The tenants after this one whose jobs are ready."""
+    while True:
+        some = [one for (one,) in db.execute(TENANTS, (queue, tenant, queue, RING)).fetchall()]
+        yield from some
+        if len(some) < RING:
+            break
+        tenant = some[-1]
 
 
 def allow(db: Base, key: str, rate: Rate, *, wish: int, now: int) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Foreign
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
+    from otpy.jobs.store.sql.ways import Ways
 
 __all__ = ["SqlTransaction"]
 
@@ -38,7 +39,7 @@ class SqlTransaction(ABC):
     mistakes: ClassVar[tuple[type[Exception], ...]]
     """What is said of a value that the database cannot take: the fault of who gave it, while the store is well."""
 
-    ways: ClassVar[wishes.Ways]
+    ways: ClassVar[Ways]
     """How it claims."""
 
     def __init__(self, db: Base, now: int, tally: Tally, redact: Callable[[str], str] | None) -> None:

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from otpy.jobs.store.sql import fair, limits
 from otpy.jobs.store.sql.rows import marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.job import Job
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Tally
+    from otpy.jobs.store.sql.ways import Ways
 
-    Giving: TypeAlias = Callable[[Base, Ask, str, tuple[str, ...]], Iterator[str]]
-    Claiming: TypeAlias = Callable[[Base, Tally, Ask, int], list[Job] | None]
-    Locking: TypeAlias = Callable[[Base, list[str]], object]
-
-__all__ = ["Ways", "claim_all"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """What a database has a way of its own for."""
-
-    giving: Giving
-    """Which queues of a wish have something, in their order; with what limits that, and its values."""
-    claim: Claiming
-    """Take the first ones, without limits; None where tenants share the queue."""
-    lock: Locking
-    """Have who else asks for one of these keys wait; they are sorted."""
+__all__ = ["claim_all"]
 
 
 def claim_all(
@@ -93,7 +78,7 @@ def _claim(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list[Job]:
         ask = replace(ask, owners=ask.owners[: fair.allow(db, ask.queue, rate, wish=wish, now=now)])
     jobs = None if ask.kind_rooms or ask.tenant_limit is not None else ways.claim(db, tally, ask, now)
     if jobs is None:
-        jobs = fair.claim_fairly(db, tally, ask, now)
+        jobs = fair.claim_fairly(db, tally, ask, now, ways)
     if rate is not None and len(jobs) < len(ask.owners):
         fair.unused(db, ask.queue, rate, number=len(ask.owners) - len(jobs))
     return jobs

@@ -6,10 +6,10 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.sql.fair import claim_alone
+from otpy.jobs.store.sql.fair import claim_alone, first, take
 from otpy.jobs.store.sql.tally import Tally
 from otpy.jobs.store.sql.transaction import SqlTransaction
-from otpy.jobs.store.sql.wishes import Ways
+from otpy.jobs.store.sql.ways import Ways
 from otpy.jobs.store.sqlite import leading, lent
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SqliteTransaction(SqlTransaction):
     """Between `begin immediate` and `commit`: nobody else writes meanwhile."""
 
     mistakes = MISTAKES
-    ways = Ways(giving, claim_alone, lock)
+    ways = Ways(giving, claim_alone, first, take, lock)
 
     def __init__(self, db: sqlite3.Connection, now: int, known: Known, redact: Callable[[str], str] | None) -> None:
         """Begun already."""
