@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.any_python
 
+READ = "select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = 'otpy_job'"
 AROUND = 2
 """The begin and the commit."""
 
@@ -55,8 +57,9 @@ def lead(store: PostgresStore) -> Fence:
         return Fence(name="jobs", epoch=tx.elect("jobs", "us", 3_600_000) or 0)
 
 
-def test_many_without_keys_are_counted_on_their_way(store: PostgresStore, ways: list[str]) -> None:
-    insert(store, *[new(args=bytes([number])) for number in range(100)])
+@pytest.mark.parametrize("number", [1, 100])
+def test_those_without_keys_are_counted_on_their_way(store: PostgresStore, ways: list[str], number: int) -> None:
+    insert(store, *[new(args=bytes([number])) for number in range(number)])
     assert len(ways) == AROUND + 1
 
 
@@ -91,3 +94,17 @@ def test_tenants_share_a_queue_in_few_ways_however_many_they_are(store: Postgres
         assert len({job.tenant for job in jobs}) == tenants
         assert len(jobs) == 60
     assert counts[0] == counts[1] <= 12
+
+
+def test_a_claim_and_an_end_read_no_more_where_more_is_ready_and_has_ended(store: PostgresStore) -> None:
+    """Before, the server read all that was ready to say which queues have something, and all leases there had been."""
+    fence, ended, read = lead(store), [], []
+    ask = Ask(queues=("q", "z"), owners=("agent",), lease_ms=LEASE, kinds=("k",), needs=("",))
+    insert(store, *[new() for _ in range(600)])
+    for _ in range(30):  # the first ones have plans of their own
+        with store.transaction() as tx:
+            tx.settle([Settled(id=job.id, token=job.token, state="done") for job in ended])
+            ended = tx.claim([ask], fence) or []
+            read.append(tx._db.execute(READ).fetchone()[0])
+        assert len(ended) == 1
+    assert max(after - before for before, after in pairwise(read)) < 20  # they add up, until they are handed in

@@ -46,6 +46,8 @@ returning id, {keys}
 
 def insert_all(db: Base, counts: Counts, news: Sequence[NewJob], now: int) -> list[Inserted]:
     """Enqueue in this order, as many in a statement as may stand in one."""
+    if all(map(enqueue.is_plain, news)):
+        return _insert_plain(db, counts, news, now) if news else []
     return enqueue.insert_all(db, counts, news, now, _fits, _insert_many)
 
 
