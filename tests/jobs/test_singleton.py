@@ -13,6 +13,7 @@ from otpy.actors.survey import survey
 from otpy.core.doubts import stop_time
 from otpy.errors import SpecError, StartError
 from otpy.events import NameHeld, NameLost, NameResigned
+from otpy.jobs.candidate import RESIGN
 from otpy.jobs.client import of
 from otpy.jobs.errors import StaleEpochError
 from otpy.jobs.model.lead import Fence
@@ -72,6 +73,10 @@ class Biller(otpy.GenServer):
     def bill(self, key: str) -> None:
         client = of(self.system, seconds=None).under(self.fence)
         client.enqueue(WHERE.new().opts(key=key))
+
+    @otpy.cast
+    def hang(self, gate: Gate) -> None:
+        gate.wait()
 
     @otpy.call
     def give_up(self) -> otpy.Stop:
@@ -314,6 +319,18 @@ def test_a_steward_that_is_killed_does_so_too(town: Town) -> None:
     assert found is not None
     assert found[1] == 1
     assert [epoch for _, epoch in town.after(1.2 * LEASE)] == [2]
+
+
+def test_a_child_that_does_not_stop_is_killed_within_its_time_and_then_the_name_is_free(town: Town) -> None:
+    with Gate() as gate:
+        town.body(0).cast(Biller.hang, gate)
+        gate.reached()
+        ends = town.posts[0].actor.otpy_children().by_id["candidate"].shutdown
+        town.posts[0].stop(block=False)
+        assert town.after(STOP - 0.1) == [("a", 1)]
+        assert town.after(STANDBY + 0.2) == [("b", 2)]
+        assert not town.posts[0].is_alive()
+        assert ends >= STOP + RESIGN
 
 
 def test_an_init_that_takes_too_long_is_given_up_before_the_name_is_free(make: Callable[..., Pair]) -> None:
