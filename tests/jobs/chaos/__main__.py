@@ -1,7 +1,7 @@
 """Plays chaos, and tells what was wrong.
 
 `python -m tests.jobs.chaos --rounds 500` plays rounds on files; with `--store postgresql --seconds 60` three programs
-work on one server for so long.
+work on one server for so long, and with `--partition` from hosts of their own (root, and iproute2).
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20, help="on files: how many")
     parser.add_argument("--at-once", type=int, default=4, help="on files: how many at a time")
     parser.add_argument("--seconds", type=float, default=60.0, help="on a server: how long faults last")
+    parser.add_argument("--partition", action="store_true", help="on a server: hosts are cut off, and nothing else")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first round, or of the run")
     parser.add_argument("--keep", type=Path, default=None, help="where folders of bad ones are kept")
     words = parser.parse_args()
     began = time.monotonic()
-    how, bad = _files(words) if words.store == "sqlite" else _server(words)
+    is_server = words.partition or words.store == "postgresql"
+    how, bad = _server(words) if is_server else _files(words)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.monotonic() - began
     say(f"{how}, {bad} bad, {seconds:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU")
@@ -52,9 +54,10 @@ def _files(words: argparse.Namespace) -> tuple[str, int]:
 
 
 def _server(words: argparse.Namespace) -> tuple[str, int]:
-    from .storm import play_storm  # noqa: PLC0415 - an extra
+    from .runs import play_partition, play_storm  # noqa: PLC0415 - an extra
 
-    found, told = play_storm(words.seed, words.seconds, keep=words.keep)
+    run = play_partition if words.partition else play_storm
+    found, told = run(words.seed, words.seconds, keep=words.keep)
     if found:
         say(f"seed {words.seed}:", *found, sep="\n  ")
     say(_numbers(told))

@@ -1,168 +1,76 @@
-"""Three programs on one server, and what a seed has happen to all of them; then what must hold all the same."""
+"""What a seed has happen to three programs and their server; then what must hold all the same."""
 
 from __future__ import annotations
 
-import heapq
 import os
-import shutil
 import signal
-import tempfile
-import time
-from collections import Counter
 from contextlib import suppress
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from otpy.errors import OtpyError
 from otpy.jobs.inside import enqueue_in
-from otpy.jobs.store.postgres import session
-from otpy.jobs.store.postgres.store import PostgresStore
-from tests.support.postgres import own_server
 
-from .check import judge, lines_of
-from .history import of_server, on_server
-from .host import CALM, LEASE, NO_SERVER, live, shift
-from .law import MINUTE_MS
-from .lives import fork, left_behind, tell_stacks
-from .plan import Life, Where
+from .host import LEASE
+from .stage import Stage
 from .troubles import HOSTS, draw
-from .works import ACT, EXIT_STATUS, ONLY, SCHEDULES, begin, history
+from .works import ACT, ONLY, history
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.support.postgres import Server
-
     from .troubles import Trouble
 
-__all__ = ["Storm", "play_storm"]
+__all__ = ["Storm"]
 
-BEFORE_CRON = 2.5
-"""Seconds from the beginning to the time of the schedules."""
-AGAIN = 0.3
-"""Seconds after which a program that has ended is started again."""
-PATIENCE = 60.0
-"""Seconds that everything may take to end when faults have."""
-STOPPING = 20.0
-"""Seconds that programs may take to stop."""
 CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like %s"
-ENDS = {EXIT_STATUS: "ended by a job", NO_SERVER: "found no server", -signal.SIGKILL: "killed", 0: "told to stop"}
 
 
-class Storm:
-    """One run. Its process has no other children."""
+class Storm(Stage):
+    """Programs and the server are killed, and what else is drawn."""
 
-    def __init__(self, seed: int, seconds: float, folder: Path, server: Server) -> None:
-        """In this folder, and on a server that is nobody else's."""
-        self.seed, self.seconds, self.folder, self.server = seed, seconds, folder, server
-        self.where = Where("full", "pool", apart=1, one_of=8)
-        self.pids: dict[int, int] = {}
-        self.asleep: set[int] = set()
-        self.numbers = count()
-        self.later: list[tuple[float, int, Callable[[], None]]] = []
-        self.is_up, self.is_over = True, False
-        self.found: list[str] = []
-        self.told: Counter[str] = Counter()
-        self.began = 0.0
+    asleep: set[int]
 
-    def run(self) -> list[str]:
-        """All that is wrong afterwards."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-        try:
-            self._prepare()
-            for host in range(1, HOSTS + 1):
-                self._start(host)
-            for trouble in draw(self.seed, self.seconds):
-                self._until(trouble.at)
-                self._make(trouble)
-            self._until(self.seconds)
-            calm_at = self._settle()
-        finally:
-            self._kill_all()
-        return [*self.found, *self._judge(calm_at), *left_behind(self.folder)]
+    def trouble(self) -> None:
+        """All that is drawn, at its time."""
+        self.asleep = set()
+        for trouble in draw(self.seed, self.seconds):
+            self.until(trouble.at)
+            self._make(trouble)
+        self.until(self.seconds)
 
-    def _prepare(self) -> None:
-        """The tables, their history, and a clock by which a minute ends soon."""
-        PostgresStore(self.server.url()).close()
-        now = time.time_ns() // 1_000_000
-        shift_ms = MINUTE_MS - now % MINUTE_MS - round(BEFORE_CRON * 1_000)
-        shift(shift_ms)
-        with psycopg.connect(self.server.url()) as db:
-            on_server(db, shift_ms)
-        begin(self.folder, Life("storm", 0, 0, 0, None))
-        self.began = time.monotonic()
-
-    # Programs.
-
-    def _start(self, host: int) -> None:
-        number = next(self.numbers)
-        life = Life(f"h{host}-{number}", self.seed * 1_000 + number, 0, 0, None)
-        self.pids[fork(self.folder, life.name, lambda: live(self.folder, life, self.where, self.server.url()))] = host
-
-    def _pid(self, host: int) -> int | None:
-        return next((pid for pid, one in self.pids.items() if one == host), None)
-
-    def _until(self, at: float) -> None:
-        """Let so many seconds have passed since the beginning, with all that is to happen by then."""
-        while (left := self.began + at - time.monotonic()) > 0:
-            if self.later:
-                left = max(0.0, min(left, self.later[0][0] - time.monotonic()))
-            signal.sigtimedwait({signal.SIGCHLD}, left)
-            self._reap()
-            while self.later and self.later[0][0] <= time.monotonic():
-                heapq.heappop(self.later)[2]()
-
-    def _after(self, seconds: float, do: Callable[[], None]) -> None:
-        heapq.heappush(self.later, (time.monotonic() + seconds, next(self.numbers), do))
-
-    def _reap(self) -> None:
-        while self.pids:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
-                return
-            self._ended(pid, os.waitstatus_to_exitcode(status))
-
-    def _ended(self, pid: int, code: int) -> None:
-        """It is started again, as by any system that cares for services."""
-        host = self.pids.pop(pid)
-        self.asleep.discard(pid)
-        self.told[ENDS.get(code, "failed")] += 1
-        if code not in ENDS or (code == 0 and not self.is_over):
-            self.found.append(f"the program of host {host} ended with {code}")
-        if not self.is_over:
-            self._after(AGAIN, lambda: self._start(host))
-
-    # Troubles.
+    def calm(self) -> None:
+        """What was stopped goes on."""
+        for pid in list(self.asleep):
+            self._go_on(pid)
+        self._start_server()
+        self.sql("update chaos_slow set seconds = 0")
 
     def _make(self, trouble: Trouble) -> None:
-        host = (self._leader() if trouble.leads else None) or trouble.host
+        host = (self.leader() if trouble.leads else None) or trouble.host
         self.told[trouble.what] += 1
-        pid = self._pid(host)
+        pid = self.pid(host)
         match trouble.what:
             case "kill host" if pid is not None:
                 os.kill(pid, signal.SIGKILL)
             case "stop host" if pid is not None and pid not in self.asleep:
                 os.kill(pid, signal.SIGSTOP)
                 self.asleep.add(pid)
-                self._after(trouble.seconds, lambda: self._go_on(pid))
+                self.after(trouble.seconds, lambda: self._go_on(pid))
             case "kill server" if self.is_up:
                 self.is_up = False
                 self.server.kill()
-                self._after(trouble.seconds, self._start_server)
+                self.after(trouble.seconds, self._start_server)
             case "cut":
                 whose = "" if trouble.host > HOSTS else f"h{host}-"
-                self._sql(CUT, f"{whose}%.%")
+                self.sql(CUT, f"{whose}%.%")
             case "old transaction":
                 self._leave_open(trouble.seconds)
             case "slow commits":
-                self._sql("update chaos_slow set seconds = %s", LEASE / 5)
-                self._after(trouble.seconds, lambda: self._sql("update chaos_slow set seconds = 0"))
+                self.sql("update chaos_slow set seconds = %s", LEASE / 5)
+                self.after(trouble.seconds, lambda: self.sql("update chaos_slow set seconds = 0"))
 
     def _go_on(self, pid: int) -> None:
-        if pid in self.asleep:
+        if pid in self.asleep & self.pids.keys():
             self.asleep.discard(pid)
             os.kill(pid, signal.SIGCONT)
 
@@ -170,12 +78,6 @@ class Storm:
         if not self.is_up:
             self.server.start()
             self.is_up = True
-
-    def _leader(self) -> int | None:
-        """The host that leads, as the store has it."""
-        rows = self._sql("select owner from otpy_term")
-        pid = int(rows[0][0].split(":")[-2]) if rows else None
-        return self.pids.get(pid) if pid else None
 
     def _leave_open(self, seconds: float) -> None:
         """Somebody enqueues in a transaction, and leaves it open; the key of one is in others' way."""
@@ -187,83 +89,9 @@ class Storm:
             except OtpyError:
                 db.close()
             else:
-                self._after(seconds, lambda: self._commit(db, made[0].id))
+                self.after(seconds, lambda: self._commit(db, made[0].id))
 
     def _commit(self, db: Any, job: int) -> None:
         with suppress(psycopg.Error), db:
             db.commit()
             history().say(acked=None, id=job)
-
-    def _sql(self, text: str, *values: object) -> list[Any]:
-        """Nothing while the server is down."""
-        if not self.is_up:
-            return []
-        with psycopg.connect(self.server.url(), autocommit=True) as db:
-            rows = db.execute(text, values)
-            return rows.fetchall() if rows.description else []
-
-    # The end.
-
-    def _settle(self) -> int:
-        """End all troubles, and let everything come to an end; when they had."""
-        self.seconds = time.monotonic() - self.began
-        for pid in list(self.asleep):
-            self._go_on(pid)
-        self._start_server()
-        self._sql("update chaos_slow set seconds = 0")
-        (self.folder / CALM).touch()
-        ((calm_at,),) = self._sql(f"select {session.CLOCK}")
-        until = time.monotonic() + PATIENCE
-        while not self._is_done(calm_at) and not self.found:
-            self._until(time.monotonic() - self.began + 0.2)
-            if time.monotonic() > until:
-                tell_stacks(self.pids)
-                self.found.append(f"I10: the programs go on for {PATIENCE:g} s")
-        self._stop()
-        return int(calm_at)
-
-    def _is_done(self, calm_at: int) -> bool:
-        ((left,),) = self._sql("select count(*) from otpy_job where state in ('scheduled', 'ready', 'running')")
-        text = "select count(*) from otpy_schedule where fired_at >= %s"
-        ((fired,),) = self._sql(text, calm_at // MINUTE_MS * MINUTE_MS)
-        return not self.later and len(self.pids) == HOSTS and not left and fired == len(SCHEDULES)
-
-    def _stop(self) -> None:
-        """All at once: each is to stop in good order, whatever it has been through."""
-        self.is_over = True
-        for pid in self.pids:
-            os.kill(pid, signal.SIGTERM)
-        until = time.monotonic() + STOPPING
-        while self.pids and time.monotonic() < until:
-            self._until(time.monotonic() - self.began + 0.2)
-        if self.pids:
-            tell_stacks(self.pids)
-            self.found.append(f"the programs of {sorted(self.pids.values())} do not stop")
-
-    def _kill_all(self) -> None:
-        for pid in self.pids:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-    def _judge(self, calm_at: int) -> list[str]:
-        with psycopg.connect(self.server.url()) as db:
-            steps, rows = of_server(db), dict(db.execute("select id, state from otpy_job").fetchall())
-            tally = {(queue, state): number for queue, state, number in db.execute("select * from otpy_tally")}
-        self.told["changes of rows"] = len(steps)
-        self.told["jobs"] = len(rows)
-        self.told["leaders"] = sum(step.what == "term" for step in steps)
-        return judge(steps, lines_of(self.folder), rows, tally, calm_at)
-
-
-def play_storm(seed: int, seconds: float, *, keep: Path | None = None) -> tuple[list[str], Counter[str]]:
-    """A run on a server of its own: all that is wrong afterwards, and what has happened."""
-    folder, server = Path(tempfile.mkdtemp(prefix=f"storm-{seed}-")), own_server()
-    storm = Storm(seed, seconds, folder, server)
-    try:
-        found = storm.run()
-    finally:
-        server.remove()
-    if found and keep is not None:
-        shutil.copytree(folder, keep / str(seed), dirs_exist_ok=True)
-    shutil.rmtree(folder)
-    return found, storm.told

@@ -174,12 +174,12 @@ class Asking:
     def ask(self) -> str:
         """Enqueue one, with a key of its own; what it is to do."""
         index, self.number = self.number, self.number + 1
-        how = self.chance.choice(HOWS)
+        how = self._how(HOWS)
         kind = AACT if how == "coroutine" else self.chance.choice((ACT, FEW))
         key = f"{self.life.name}.{index}"
         spec = kind.new(index, how).opts(key=key, delay=self.chance.choice((0.0, 0.0, 0.1)))
         if self.where.apart and index % self.where.one_of == 1:
-            spec = DONE_APART.new(str(self.folder), index, self.chance.choice(APART)).opts(key=key)
+            spec = DONE_APART.new(str(self.folder), index, self._how(APART)).opts(key=key)
         HISTORY.say(asked=key)
         try:
             made = self.client.enqueue(spec)
@@ -188,6 +188,9 @@ class Asking:
         else:
             HISTORY.say(acked=key, id=made.id)
         return how
+
+    def _how(self, ways: tuple[str, ...]) -> str:
+        return self.chance.choice([way for way in ways if way not in self.where.without])
 
     def ask_for_the_only(self, how: str) -> None:
         """Enqueue one that may be there already: one of two."""
