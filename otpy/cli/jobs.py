@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from otpy.cli.jobs_migrate import migrate
-from otpy.cli.jobs_programs import names
+from otpy.cli.jobs_programs import activate, hosts, names
 from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
 from otpy.cli.jobs_views import (
     crews_view,
@@ -229,8 +229,8 @@ def schedules(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> 
     show_answer(seen, as_json=as_json, view=lambda: schedules_view(seen, screen.width))
 
 
-jobs.add_command(names)
-jobs.add_command(migrate)
+for command in (names, hosts, activate, migrate):
+    jobs.add_command(command)
 
 
 @jobs.command("unschedule")

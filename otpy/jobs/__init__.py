@@ -19,6 +19,7 @@ from otpy.jobs.errors import (
     NoSuchCrewError,
     NoSuchJobError,
     NoSuchScheduleError,
+    NoSuchVersionError,
     NotEndedError,
     NotLeadingError,
     OnceBusyError,
@@ -35,6 +36,7 @@ from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import Kind, job
 from otpy.jobs.loan import Tx
 from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.host import Host, HostLook
 from otpy.jobs.model.job import Attempt, Earlier, Job
 from otpy.jobs.model.lead import Fence, NameLook
 from otpy.jobs.model.look import CrewLook, QueueLook, Readiness, ScheduleLook, StoreLook, Want
@@ -59,6 +61,8 @@ __all__ = [
     "Enqueued",
     "Fence",
     "Holder",
+    "Host",
+    "HostLook",
     "Job",
     "JobCancelledError",
     "JobSpec",
@@ -72,6 +76,7 @@ __all__ = [
     "NoSuchCrewError",
     "NoSuchJobError",
     "NoSuchScheduleError",
+    "NoSuchVersionError",
     "NotEndedError",
     "NotLeadingError",
     "OnceBusyError",

@@ -86,6 +86,7 @@ class Candidate(GenServer):
         self.not_before = 0.0
         self.begun = 0.0
         self._ends: str | None = None
+        self._is_lost = self._is_free = True
         self._is_well = True
         self._failures = 0
         self._trouble = ""
@@ -123,6 +124,10 @@ class Candidate(GenServer):
     def prepare(self) -> None:
         """Before it may be elected; what is raised, for the store has failed, has it look again later."""
 
+    def barred(self, tx: Transaction) -> str | None:  # noqa: ARG002 - here nothing bars
+        """Why it must not lead, asked in the transaction in which it is elected or goes on; None when it may."""
+        return None
+
     # Its turns.
 
     def handle_info(self, message: object) -> None:
@@ -143,7 +148,7 @@ class Candidate(GenServer):
         except OtpyError:  # it is gone, and what it has begun is ended by the next one: until then it must be nobody's
             if self.fence is not None:
                 self._leave(self.lost(self.fence, "whoever was to end what it does is gone"))
-        self._is_well = self._ends is None
+        self._is_well = self._ends is None or not self._is_lost
         self._step_down(self._ends or "it was told to stop")
 
     def _look(self) -> None:
@@ -162,12 +167,19 @@ class Candidate(GenServer):
         left = self.trusted_until - sent
         if left <= 0:
             return self._end(f"it could not extend its lease in time{self._trouble}")
-        writer, ttl_ms = self.writer.within(min(PATIENCE, left)), self.terms.lease_ms
-        if not writer.call(Writer.run, lambda tx: tx.lead_on(fence, self.owner, ttl_ms)):
+        why, is_on = self.writer.within(min(PATIENCE, left)).call(Writer.run, lambda tx: self._extend(tx, fence))
+        if why is not None:
+            return self._end(why, is_lost=False)
+        if not is_on:
             return self._end("its lease was over, or another one leads")
         self.trusted_until = self.terms.trusted_until(sent)
         self._trouble = ""
         return self.terms.lease * RENEW
+
+    def _extend(self, tx: Transaction, fence: Fence) -> tuple[str | None, bool]:
+        """Why it must resign; and whether it leads on."""
+        why = self.barred(tx)
+        return why, why is None and tx.lead_on(fence, self.owner, self.terms.lease_ms)
 
     def _doubt(self, error: Exception) -> float:
         """The store does not answer: what was granted is trusted until it is over, and no longer."""
@@ -178,10 +190,10 @@ class Candidate(GenServer):
         soon = self.terms.lease * SOON
         return min(soon, left) if left > 0 else self._end(f"the store does not answer: {error}")
 
-    def _end(self, why: str) -> float:
-        """Have the duties end; the rest follows when they have."""
+    def _end(self, why: str, *, is_lost: bool = True) -> float:
+        """Have the duties end; the rest follows when they have. `is_lost`: it would lead on if it could."""
         assert self.fence is not None  # noqa: S101 - it leads
-        self._ends = why
+        self._ends, self._is_lost = why, is_lost
         self.steward.cast(Steward.finish, self.fence)
         return self.terms.lease
 
@@ -201,7 +213,7 @@ class Candidate(GenServer):
         """The duties have ended: now it is no leader."""
         if self.fence is None:
             return
-        fence, self.is_leader, is_lost = self.fence, False, self._ends is not None
+        fence, self.is_leader, is_lost = self.fence, False, self._ends is not None and self._is_lost
         with suppress(StoreError, CallError):  # then it ends by itself
             limit = min(RESIGN, self.terms.lease * RENEW)
             self.writer.within(limit).call(Writer.run, lambda tx: tx.resign(fence, self.owner))
@@ -226,7 +238,7 @@ class Candidate(GenServer):
         sent = self.clock()
         epoch = self.writer.within(PATIENCE).call(Writer.run, lambda tx: self._elect(tx, seen))
         if epoch is None:
-            return self._standby
+            return self._standby if self._is_free else max(self._standby, self.terms.lease * AGAIN)
         self.trusted_until = self.terms.trusted_until(sent)
         return self._begin(Fence(name=self.terms.name, epoch=epoch))
 
@@ -250,6 +262,9 @@ class Candidate(GenServer):
         return now - self._seen_at >= seen.ttl_ms / 1_000
 
     def _elect(self, tx: Transaction, seen: Lead | None) -> int | None:
+        self._is_free = self.barred(tx) is None
+        if not self._is_free:
+            return None
         return tx.elect(self.terms.name, self.owner, self.terms.lease_ms, seen)
 
     # Times.

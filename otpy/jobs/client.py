@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
-from otpy.jobs.errors import NoSuchJobError, NoSuchScheduleError
-from otpy.jobs.fenced import under
+from otpy.jobs.declared import is_text
+from otpy.jobs.errors import NoSuchJobError, NoSuchScheduleError, NoSuchVersionError
 from otpy.jobs.insertion import Insertion
-from otpy.jobs.looking import Looking
-from otpy.jobs.model.look import Look
-from otpy.jobs.model.new import Replayed
+from otpy.jobs.replaying import Replaying
 from otpy.jobs.scheduler.scheduler import Scheduler
-from otpy.jobs.spec import job_specs, new_job
+from otpy.jobs.spec import job_specs
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
 from otpy.runtime.system import System
@@ -32,19 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "of"]
 
-T = TypeVar("T")
 
-
-class Client(Looking):
+class Client(Replaying):
     """A handle on one engine: costs nothing, holds nothing, and stays good over restarts.
 
     Every method may be called in any thread, also inside an actor; `aenqueue` and `aenqueue_all` are for event loops.
     All of them raise `NoEngineError` when no engine of this name runs, `StoreError` when the store fails, and
     `CallTimeoutError` when it does not answer within `seconds`: then nobody knows whether it was done.
     """
-
-    _fence: Fence | None = None
-    """Under which epoch it writes, if any."""
 
     def under(self, fence: Fence) -> Client:
         """The same handle, but what it writes is kept only while this epoch of a name is current.
@@ -145,79 +137,6 @@ class Client(Looking):
 
         return self._write(hasten)
 
-    def replay(self, *ids: int, force: bool = False, per_second: float | None = None) -> list[Replayed]:
-        """Run dead jobs again, as new ones; what became of each, in this order.
-
-        The new job does the same work with fresh attempts and the same keys, `once` included; `replay_of` names the
-        old one, which is `replayed`, and keeps its attempts. All of it is one transaction.
-
-        Args:
-            ids: which.
-            force: also those that were replayed before.
-            per_second: how many of them begin in a second; None means all at once.
-
-        Raises:
-            SpecError: `per_second` is no number above 0.
-        """
-        gap_ms = _gap(per_second)
-        return self._write(lambda tx: tx.replay(ids, is_forced=force, gap_ms=gap_ms))
-
-    def replay_with(self, id: int, spec: JobSpec[Any], *, force: bool = False) -> Replayed:
-        """Run one dead job again with other arguments, as `replay` does it otherwise.
-
-        Its key for the services that it calls stays the same, and what it has done `once` is done: change what was
-        wrong about it, and enqueue another job for other work.
-
-        Args:
-            id: which.
-            spec: the arguments, and the tenant and the unique key that its kind makes of them; nothing else of it.
-            force: also one that was replayed before.
-
-        Raises:
-            SpecError: it is of another kind.
-        """
-
-        def replay(tx: Transaction) -> Replayed:
-            old = tx.get(id)
-            if old is not None and old.kind != spec.kind.name:
-                raise SpecError("replay", f"job {id} is a {old.kind}, and no {spec.kind.name}")
-            instead = new_job(spec, tx.now)
-            return tx.replay([id], is_forced=force, gap_ms=0, instead=instead)[0]
-
-        return self._write(replay)
-
-    def replay_all(
-        self,
-        *,
-        queue: str | None = None,
-        kind: str | None = None,
-        limit: int = 1_000,
-        per_second: float | None = None,
-        dry_run: bool = False,
-    ) -> list[Replayed]:
-        """Run the dead jobs again that fit, the newest first: the bulk form of `replay`.
-
-        Args:
-            queue: only of this one.
-            kind: only of the kind with this name.
-            limit: at most so many.
-            per_second: as in `replay`.
-            dry_run: change nothing, and name those that would be; they have no new number.
-
-        Raises:
-            SpecError: as in `replay`.
-        """
-        look = Look(queue=queue, kind=kind, state="dead", limit=limit)
-        gap_ms = _gap(per_second)
-
-        def replay(tx: Transaction) -> list[Replayed]:
-            found = tx.find(look)
-            if dry_run:
-                return [Replayed(job.id, None, job.queue, "new") for job in found]
-            return tx.replay([job.id for job in found], is_forced=False, gap_ms=gap_ms)
-
-        return self._write(replay)
-
     def pause(self, *queues: str) -> list[str]:
         """Begin no more jobs of these queues, in whichever program; those that run go on, and any are enqueued.
 
@@ -246,14 +165,6 @@ class Client(Looking):
             return strange
 
         return self._write(resume)
-
-    def _write(self, step: Callable[[Transaction], T]) -> T:
-        return self._run(self._fenced(step))
-
-    def _fenced(self, step: Callable[[Transaction], T]) -> Callable[[Transaction], T]:
-        """The same, or refused when it comes too late."""
-        fence = self._fence
-        return step if fence is None else lambda tx: under(tx, fence, step)
 
     def _strange(self, tx: Transaction, queues: Iterable[str]) -> list[str]:
         known = self._begun().setup.queue_names() | {look.name for look in tx.queues()} | tx.paused().keys()
@@ -290,6 +201,38 @@ class Client(Looking):
         if timekeeper is not None:
             timekeeper.tell("look")
 
+    def activate(self, version: str | None, *, force: bool = False) -> str | None:
+        """Have the programs of this version lead, and begin the jobs that belong to none; returns which were before.
+
+        It holds from the next claim on. Programs of other versions end what they have, and resign; they stand by, and
+        are switched back to in the same way. What is written down is the text alone: a program that comes later and
+        says this version is active, too.
+
+        Args:
+            version: as in `jobs.engine(…, version=…)`; None means the programs of any version.
+            force: also when no program that works on the store says it; of those on a file none is known.
+
+        Raises:
+            NoSuchVersionError: none does.
+            SpecError: that is no text.
+        """
+        if not (version is None or is_text(version)):
+            raise SpecError("activate", f"{safe_repr(version)}: a text, or None")
+
+        def activate(tx: Transaction) -> str | None:
+            known = {look.host.version for look in tx.hosts() if look.is_alive and look.draining_since is None}
+            if not (force or version is None or version in known):
+                raise NoSuchVersionError(version, sorted(known - {""}))
+            before = tx.active()
+            tx.activate(version)
+            return before
+
+        before = self._write(activate)
+        lookout: Ref[Any] | None = self._system.ref(f"{self._name}/lookout").whereis()
+        if lookout is not None:
+            lookout.tell("news")
+        return before
+
     def paused(self) -> dict[str, int]:
         """The queues that are paused, and since when, in milliseconds."""
         return self._look(lambda tx: tx.paused())
@@ -319,11 +262,3 @@ def _all(tx: Transaction, ids: Iterable[int]) -> list[Job]:
     if missing:
         raise NoSuchJobError(*missing)
     return [job for job in found.values() if job is not None]
-
-
-def _gap(per_second: float | None) -> int:
-    if per_second is None:
-        return 0
-    if not (is_number(per_second) and per_second > 0):
-        raise SpecError("replay", f"per_second={safe_repr(per_second)}: a number above 0, or None")
-    return round(1_000 / per_second)

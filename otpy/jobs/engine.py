@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import otpy.jobs.doctor  # noqa: F401 - it and the verbs register themselves with the control socket
+import otpy.jobs.doctor
+import otpy.jobs.host_verbs  # noqa: F401 - these and the other verbs register themselves with the control socket
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
@@ -19,7 +20,7 @@ from otpy.jobs.store.where import is_server
 from otpy.jobs.trees import Engine, SharedEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from otpy.core.spec import ChildSpec
@@ -45,6 +46,8 @@ def engine(
     beat: float | None = None,
     busy: float | None = None,
     grace: float = 5.0,
+    version: str = "",
+    labels: Collection[str] = (),
 ) -> ChildSpec:
     """Everything that jobs need, as one child of a tree.
 
@@ -66,6 +69,9 @@ def engine(
         busy: seconds that the store waits for another program that writes, or for a server; 5, or a third of a
             lease if that is less.
         grace: seconds that a cancelled job has to wind up before its agent is killed.
+        version: of the code here. While another one is active the program stands by: it does not lead, and begins only
+            jobs that say its version. An empty one is a version like any other.
+        labels: what this machine has: all crews have them, beside their own.
 
     Raises:
         SpecError: options that cannot work.
@@ -89,8 +95,10 @@ def engine(
         beat=beat,
         busy=busy,
         grace=grace,
+        version=version,
     )
     setup.check()
+    setup = setup.labelled(labels)
     return child(SharedEngine if is_server(setup.path) else Engine, setup).opts(id=name, name=engine_name(name))
 
 

@@ -13,6 +13,7 @@ OtpyError
     ├── NoSuchCrewError (LookupError)  the engine has no crew of that name
     ├── NoSuchJobError (LookupError)  the store has no job of that number
     ├── NoSuchScheduleError (LookupError)  the store has no schedule of that name
+    ├── NoSuchVersionError (LookupError)  no program that works on the store has that version
     ├── NotLeadingError         the agents are in another program
     ├── OnceBusyError           the same attempt is at it already
     ├── StaleEpochError         the epoch of a name is over, under which something was to be written
@@ -48,6 +49,7 @@ __all__ = [
     "NoSuchCrewError",
     "NoSuchJobError",
     "NoSuchScheduleError",
+    "NoSuchVersionError",
     "NotEndedError",
     "NotLeadingError",
     "OnceBusyError",
@@ -223,6 +225,21 @@ class NoJobError(JobsError):
     def __init__(self) -> None:
         """Say what to do."""
         super().__init__("no job runs here; jobs.current() is for functions that an agent calls")
+
+
+class NoSuchVersionError(JobsError, LookupError):
+    """No program that works on the store has this version; nothing was switched.
+
+    Attributes:
+        version: the one that was meant.
+        known: those that programs have.
+    """
+
+    def __init__(self, version: str, known: Sequence[str]) -> None:
+        """Keep both."""
+        self.version, self.known = version, tuple(known)
+        hint = did_you_mean(version[:80], self.known) if known else "none has any"
+        super().__init__(f"no program that works here has the version {safe_repr(version[:80])}: {hint}")
 
 
 class NotEndedError(JobsError, TimeoutError):

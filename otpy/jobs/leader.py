@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.membership import Badge
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Setup
+    from otpy.jobs.store.protocol import Transaction
 
 __all__ = ["LEAVE", "Leader"]
 
@@ -49,12 +50,17 @@ class Leader(Candidate):
     def prepare(self) -> None:
         """Write down the schedules that are declared here: whoever leads fires those of all."""
         if self.badge is not None:
-            self.owner = self.badge.owner
+            self.owner = self.badge.host.owner
         if not self._is_planned:
             schedules = self.setup.schedules()
             if schedules:
                 self.writer.within(PATIENCE).call(Writer.run, lambda tx: tx.plan(schedules))
             self._is_planned = True
+
+    def barred(self, tx: Transaction) -> str | None:
+        """Where another version is active its programs lead."""
+        active = tx.active()
+        return None if active in (None, self.setup.version) else f"version {active} is active"
 
     def duties(self, fence: Fence) -> ChildSpec:
         """Those of an engine: all that is to be done, or what must be done once, where every program works."""

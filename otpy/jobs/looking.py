@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,7 @@ from otpy.runtime.caller import CALL_TIMEOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.jobs.model.host import HostLook
     from otpy.jobs.model.job import Job, State
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook, Want
     from otpy.jobs.model.server import ServerLook
@@ -205,6 +207,23 @@ class Looking:
         """All names that programs share, with who holds them, or was the last to do so."""
         found, now = self._look(lambda tx: (tx.elected(SHARED), tx.now))
         return [NameLook.of(key, lead, now) for key, lead in found]
+
+    def hosts(self) -> list[HostLook]:
+        """The programs that work on the store, or did within `keep`, in the order in which they came; none on a file.
+
+        Those that were dead and have come back are there once more.
+        """
+
+        def look(tx: Transaction) -> list[HostLook]:
+            lead = dict(tx.elected(self._name)).get(self._name)
+            owner = None if lead is None or lead.expires_at <= tx.now else lead.owner
+            return [replace(one, is_leading=one.host.owner == owner) for one in tx.hosts()]
+
+        return self._look(look)
+
+    def active(self) -> str | None:
+        """The version whose programs lead, and begin the jobs that belong to none; None while those of any do."""
+        return self._look(lambda tx: tx.active())
 
     def schedules(self) -> list[ScheduleLook]:
         """All that are in the store, whichever program has declared them."""

@@ -15,7 +15,7 @@ from otpy.runtime.request import cast
 if TYPE_CHECKING:
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
-    from otpy.runtime.named import NamedRef
+    from otpy.runtime.ref import Ref
 
 __all__ = ["Lookout"]
 
@@ -31,10 +31,12 @@ class Look:
         self.ready: set[str] = set()
         self.paused: set[str] = set()
         self.cancelled: list[tuple[int, int]] = []
+        self.active: str | None = None
 
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
         self.ready, self.paused, self.cancelled = tx.ready(), set(tx.paused()), tx.cancelled()
+        self.active = tx.active()
 
 
 class Lookout(GenServer):
@@ -49,7 +51,7 @@ class Lookout(GenServer):
         self.setup = setup
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
-        self.lead: list[NamedRef[Any]] = [self.system.ref(f"{setup.name}/{role}") for role in ("janitor", "timekeeper")]
+        self.active: str | None = None
         self._poll, self._idle, self._seen = setup.poll, 0, -1
         self._is_busy = self._is_wanted = False
         self._alarm = Alarm(self, "news")
@@ -76,6 +78,9 @@ class Lookout(GenServer):
             self.scheduler.cast(Scheduler.hope, done.ready)
         if done.cancelled:
             self.scheduler.cast(Scheduler.cancel, done.cancelled)
+        if done.active != self.active:  # other programs are to lead, and to do what belongs to no version
+            self.active = done.active
+            self._tell("leader", "membership")
         if self._is_wanted:
             self._look()
 
@@ -95,7 +100,7 @@ class Lookout(GenServer):
             seen = self._seen
         if seen != self._seen:
             if self._seen >= 0:  # who leads has looked when it began
-                self._tell_lead()
+                self._tell("janitor", "timekeeper")
             self._poll, self._idle, self._seen = self.setup.poll, 0, seen
             self._look()
         else:
@@ -104,8 +109,9 @@ class Lookout(GenServer):
                 self._poll = max(self.setup.poll, min(2 * self._poll, self.setup.lease / 10))
         self.send_after(self._poll, "poll")
 
-    def _tell_lead(self) -> None:
-        """Those who do what is due, where this program leads."""
-        for one in self.lead:
-            if (there := one.whereis()) is not None:
+    def _tell(self, *roles: str) -> None:
+        """Have those of them look that there are in this program."""
+        for role in roles:
+            there: Ref[Any] | None = self.system.ref(f"{self.setup.name}/{role}").whereis()
+            if there is not None:
                 there.tell("look")

@@ -38,13 +38,9 @@ class Badge:
             id=str(uuid.uuid4()),
             name=f"{socket.gethostname()}:{os.getpid()}",
             labels=tuple(sorted(frozenset[str]().union(*(crew.labels for crew in setup.crews)))),
+            version=setup.version,
             agents=sum(crew.size for crew in setup.crews),
         )
-
-    @property
-    def owner(self) -> str:
-        """What the store calls it when it leads."""
-        return f"{self.host.name}:{self.host.id}"
 
     def change(self) -> None:
         """Be another one: that one is dead."""

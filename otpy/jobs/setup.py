@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from otpy.core.clock import wall_clock
@@ -20,7 +20,7 @@ from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.spec import new_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from otpy.core.backoff import Backoff
     from otpy.jobs.cron import Cron
@@ -181,6 +181,8 @@ class Setup:
     """Seconds that a cancelled job has to wind up before its agent is killed."""
     redact: Callable[[str], str] | None = None
     """Takes secrets out of a text that is written or shown."""
+    version: str = ""
+    """Of the code here; empty when it has none."""
 
     def trusted_until(self, sent_at: float) -> float:
         """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`."""
@@ -250,6 +252,16 @@ class Setup:
         found = self.kinds.get(kind)
         return None if found is None else found.retry.backoff
 
+    def labelled(self, labels: Collection[str]) -> Setup:
+        """With these labels for all crews, beside their own. Raises SpecError."""
+        problem = label_problem("labels", labels)
+        if problem is not None:
+            raise SpecError(self.name, problem)
+        crews = tuple(replace(one, labels=frozenset(one.labels) | frozenset(labels)) for one in self.crews)
+        made = replace(self, crews=crews)
+        made.check()
+        return made
+
     def check(self) -> None:
         """Refuse what cannot work, before anything starts. Raises SpecError."""
         for problem in self._problems():
@@ -260,6 +272,8 @@ class Setup:
             yield f"profile={safe_repr(self.profile)}: full or fast"
         if is_shared(self.name):
             yield f"name={self.name!r}: what begins so is for names that programs share"
+        if self.version != "" and not is_text(self.version):
+            yield f"version={safe_repr(self.version)}: a text"
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
         for kind in self.kinds.values():

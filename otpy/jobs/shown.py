@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otpy.jobs.kind import Kind
+    from otpy.jobs.model.host import HostLook
     from otpy.jobs.model.job import Attempt, Earlier, Job
     from otpy.jobs.model.lead import NameLook
     from otpy.jobs.model.look import CrewLook, QueueLook, ScheduleLook, StoreLook
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "crew_line",
+    "host_line",
     "job_line",
     "job_whole",
     "name_line",
@@ -40,6 +42,8 @@ ERROR_LIMIT = 2_000
 """Characters of the text of one failed attempt."""
 TRACE_LIMIT = 4_000
 """Characters of where it was raised."""
+NAME_LIMIT = 200
+"""Characters of what programs say of themselves, word by word."""
 MOST_ARGUMENTS = 50
 """Arguments that are shown."""
 TIMES = ("run_at", "created_at", "finished_at", "deadline_at", "start_by", "lease_until")
@@ -161,6 +165,24 @@ def name_line(look: NameLook, now: int) -> dict[str, object]:
         "since": _seconds(look.since, now),
         "until": _seconds(look.until, now),
         "is_held": look.is_held,
+    }
+
+
+def host_line(look: HostLook, now: int) -> dict[str, object]:
+    """One program that works on the store."""
+    host = look.host
+    return {
+        "id": visible(host.id, NAME_LIMIT),
+        "name": visible(host.name, NAME_LIMIT),
+        "labels": [visible(one, NAME_LIMIT) for one in host.labels],
+        "version": visible(host.version, NAME_LIMIT),
+        "agents": host.agents,
+        "is_alive": look.is_alive,
+        "is_leading": look.is_leading,
+        "arrived_at": _seconds(look.arrived_at, now),
+        "beat_at": _seconds(look.beat_at, now),
+        "until": _seconds(look.until, now),
+        "draining_since": _seconds(look.draining_since, now),
     }
 
 

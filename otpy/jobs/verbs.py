@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, object]
 
-__all__ = ["Addressee"]
+__all__ = ["Addressee", "text_of"]
 
 SECONDS = 4.0
 """For the writer's answer; less than the terminal waits."""
@@ -159,13 +159,13 @@ def overview(system: Inspected, params: Params) -> object:
 def listed(system: Inspected, params: Params) -> object:
     """Jobs that fit `queue`, `state` and `kind`, the newest first; `before` an id; at most `limit`."""
     engine = Addressee.of(system, params)
-    state = _text(params, "state")
+    state = text_of(params, "state")
     if state is not None and state not in get_args(State):
         raise BadRequestError(f"no state {visible(state, 40)!r}: {did_you_mean(state[:40], get_args(State))}")
     found = engine.client.find(
-        queue=_text(params, "queue"),
+        queue=text_of(params, "queue"),
         state=cast("State | None", state),
-        kind=_text(params, "kind"),
+        kind=text_of(params, "kind"),
         before=integer_of(params, "before", 0) or None,
         limit=min(integer_of(params, "limit", 50), MOST),
     )
@@ -189,7 +189,7 @@ def cancel(system: Inspected, params: Params) -> object:
     """Cancel the jobs `ids`."""
     engine, ids = Addressee.of(system, params), _ids(params)
     before = {job.id: job.state for one in ids if (job := engine.client.get(one)) is not None}
-    found = engine.client.cancel(*ids, reason=_text(params, "reason") or "cancelled by hand")
+    found = engine.client.cancel(*ids, reason=text_of(params, "reason") or "cancelled by hand")
     over = {
         job.id
         for job in found
@@ -221,8 +221,8 @@ def replay(system: Inspected, params: Params) -> object:
         made = engine.client.replay(*_ids(params), force=params.get("force") is True, per_second=per_second)
     else:
         made = engine.client.replay_all(
-            queue=_text(params, "queue"),
-            kind=_text(params, "kind"),
+            queue=text_of(params, "queue"),
+            kind=text_of(params, "kind"),
             limit=min(integer_of(params, "limit", MOST), MOST),
             per_second=per_second,
             dry_run=params.get("dry_run") is True,
@@ -233,7 +233,7 @@ def replay(system: Inspected, params: Params) -> object:
 @register("jobs.pause", right="operate")
 def pause(system: Inspected, params: Params) -> object:
     """Begin no more jobs of `queue`, or enqueue no more of `schedule`."""
-    engine, schedule = Addressee.of(system, params), _text(params, "schedule")
+    engine, schedule = Addressee.of(system, params), text_of(params, "schedule")
     if schedule is None:
         return _doubt(engine, engine.client.pause(_queue(params)))
     engine.client.pause_schedule(schedule)
@@ -243,7 +243,7 @@ def pause(system: Inspected, params: Params) -> object:
 @register("jobs.resume", right="operate")
 def resume(system: Inspected, params: Params) -> object:
     """Begin them again."""
-    engine, schedule = Addressee.of(system, params), _text(params, "schedule")
+    engine, schedule = Addressee.of(system, params), text_of(params, "schedule")
     if schedule is None:
         return _doubt(engine, engine.client.resume(_queue(params)))
     engine.client.resume_schedule(schedule)
@@ -269,13 +269,13 @@ def names(system: Inspected, params: Params) -> object:
 @register("jobs.unschedule", right="operate")
 def unschedule(system: Inspected, params: Params) -> None:
     """Forget `schedule`."""
-    Addressee.of(system, params).client.drop_schedule(_text(params, "schedule") or "")
+    Addressee.of(system, params).client.drop_schedule(text_of(params, "schedule") or "")
 
 
 @register("jobs.backup", right="operate")
 def backup(system: Inspected, params: Params) -> object:
     """Copy the store to `file`, a whole path on the program's machine; never over another file."""
-    file = _text(params, "file") or ""
+    file = text_of(params, "file") or ""
     if not Path(file).is_absolute() or "\0" in file:
         raise BadRequestError("the parameter 'file' must be the whole path of a file")
     return {"file": file, "size_bytes": Addressee.of(system, params).client.backup(file)}
@@ -286,7 +286,7 @@ def scale(system: Inspected, params: Params) -> object:
     """Have the crew `crew` of this program do `size` jobs at once, with `spare` agents more; until it ends."""
     engine = Addressee.of(system, params)
     spare = integer_of(params, "spare", 0) if "spare" in params else None
-    engine.client.scale(_text(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
+    engine.client.scale(text_of(params, "crew") or "", integer_of(params, "size", 0), spare=spare)
     return [crew_line(crew) for crew in engine.client.crews()]
 
 
@@ -324,13 +324,14 @@ def _doubt(engine: Addressee, strange: list[str]) -> dict[str, object]:
 
 
 def _queue(params: Params) -> str:
-    queue = _text(params, "queue")
+    queue = text_of(params, "queue")
     if not queue:
         raise BadRequestError("the parameter 'queue' is missing: it names a queue")
     return queue
 
 
-def _text(params: Params, name: str) -> str | None:
+def text_of(params: Params, name: str) -> str | None:
+    """A parameter that may be missing. Raises BadRequestError for one that is no text."""
     value = params.get(name)
     if value is not None and not isinstance(value, str):
         raise BadRequestError(f"the parameter {name!r} must be a text")

@@ -77,6 +77,11 @@ class Fleet:
         owners = [owner.partition("/")[0] for (owner,) in self.rows("owner", "state = 'running'")]
         return {name: owners.count(name) for name in sorted(set(owners))}
 
+    def activate(self, version: str | None) -> None:
+        """Switch, by hand at one of the programs, and let the others find that out."""
+        self.client("b").activate(version, force=version not in ("blue", "green"))
+        self.clock.advance(3.0)
+
     def hosts(self) -> list[Any]:
         """Programs as the server knows them: name of the system is not among that, so by their order."""
         return server().sql("select id, until, draining_since from otpy_host order by arrived_at, id", self.schema)

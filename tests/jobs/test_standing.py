@@ -16,6 +16,7 @@ from otpy.jobs.model.new import NewJob
 from otpy.jobs.model.news import News
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange
+from otpy.jobs.scheduler.rights import Right
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.store.sqlite import SqliteStore
@@ -71,17 +72,17 @@ class Wishes:
     """Makes standing wishes, and keeps what is told of them."""
 
     def __init__(self, writer: otpy.Ref[Writer], fence: Fence) -> None:
-        self.writer, self.fence = writer, fence
+        self.writer, self.right = writer, Right(fence)
         self.told: list[Standing] = []
         self.is_wanted = True
 
     def stand(self, *asks: Ask, before: Standing | None = None) -> Standing:
-        made = Standing(asks, self.fence, before, is_wanted=lambda: self.is_wanted, then=self.told.append)
+        made = Standing(asks, self.right, before, is_wanted=lambda: self.is_wanted, then=self.told.append)
         self.writer.cast(Writer.stand, made)
         return made
 
     def exchange(self, standing: Standing | None, *asks: Ask) -> Exchange:
-        made = Exchange([], {}, list(asks), self.fence, 0.0, standing)
+        made = Exchange([], {}, list(asks), self.right, 0.0, standing)
         self.writer.call(Writer.run, made)
         return made
 
@@ -139,7 +140,7 @@ def test_it_is_not_granted(writer: otpy.Ref[Writer], wishes: Wishes, what: str) 
 
 def test_an_exchange_ends_it_also_in_the_same_commit(writer: otpy.Ref[Writer], wishes: Wishes) -> None:
     standing = wishes.stand(ask())
-    exchange = Exchange([], {}, [ask()], wishes.fence, 0.0, standing)
+    exchange = Exchange([], {}, [ask()], wishes.right, 0.0, standing)
     writer.call(Writer.run, lambda tx: (put(number=2)(tx), exchange(tx)))
     assert (len(exchange.jobs or ()), wishes.told, wishes.running()) == (1, [], 1)
 

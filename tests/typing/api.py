@@ -382,6 +382,13 @@ def look_after_jobs(engine: jobs.Client) -> None:
         assert_type(server.oldest, float | None)
         assert_type(server.holders, tuple[jobs.Holder, ...])
         assert_type(server.tables, tuple[jobs.TableLook, ...])
+    for look in engine.hosts():
+        assert_type(look, jobs.HostLook)
+        assert_type(look.host, jobs.Host)
+        assert_type(look.host.labels, tuple[str, ...])
+    assert_type(engine.active(), str | None)
+    assert_type(engine.activate("2026.11", force=True), str | None)
+    engine.activate(2026)  # type: ignore[arg-type]
     found = engine.get(1)
     assert found is not None
     assert_type(found.earlier, tuple[jobs.Earlier, ...])
@@ -390,6 +397,7 @@ def look_after_jobs(engine: jobs.Client) -> None:
 def bill(fence: jobs.Fence, bank: str) -> None: ...
 
 
+GREEN: otpy.ChildSpec = jobs.engine("postgresql:///shop", [], version="green", labels={"gpu"})
 BILLING: otpy.ChildSpec = jobs.singleton("billing", lambda fence: otpy.child(bill, fence, "bank"), lease=30.0)
 FIRST: otpy.ChildSpec = jobs.singleton("first", otpy.child(print, "first"), engine="mail", max_restarts=0)
 jobs.singleton("billing", lambda fence: otpy.child(bill, "bank", fence))  # type: ignore[call-overload]

@@ -22,6 +22,11 @@ class Host:
     agents: int = 0
     """How many it has: jobs that it does at once."""
 
+    @property
+    def owner(self) -> str:
+        """What the store calls it when it leads."""
+        return f"{self.name}:{self.id}"
+
 
 @value(kw_only=True)
 class HostLook:
@@ -37,6 +42,8 @@ class HostLook:
     """Since when it is given nothing more; None while it is."""
     is_alive: bool
     """Whether that time is still to come."""
+    is_leading: bool = False
+    """Whether it does what is done once; told to who looks at an engine, for each has a lead of its own."""
 
 
 @value

@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from otpy.jobs.model.claim import Ask, Rate, Settled
-    from otpy.jobs.model.host import Station
     from otpy.jobs.model.job import Job
-    from otpy.jobs.model.lead import Fence
+    from otpy.jobs.scheduler.rights import Right
     from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Transaction
 
@@ -42,7 +41,7 @@ class Exchange:
         outcomes: list[Settled],
         notes: dict[int, Note],
         asks: list[Ask],
-        by: Fence | Station | None,
+        right: Right | None,
         sent_at: float,
         standing: Standing | None = None,
         *,
@@ -53,7 +52,7 @@ class Exchange:
         A standing wish ends with it; when that was granted meanwhile it asks for nothing, for its agents may have work.
         """
         self._standing, self._is_again = standing, is_again
-        self.outcomes, self.notes, self.asks, self.by, self.sent_at = outcomes, notes, asks, by, sent_at
+        self.outcomes, self.notes, self.asks, self.right, self.sent_at = outcomes, notes, asks, right, sent_at
         self.jobs: list[Job] | None = []
         """What was claimed; None when this program may claim nothing."""
         self.accepted: list[bool] = []
@@ -78,7 +77,7 @@ class Exchange:
         self.accepted = tx.settle(self.outcomes, is_again=self._is_again)
         paused = tx.paused() if self.asks else {}
         asks = [ask.among(set(ask.queues) - paused.keys()) for ask in self.asks] if paused else self.asks
-        self.jobs = tx.claim(asks, self.by) if asks and self.by is not None else []
+        self.jobs = self.right.claim(tx, asks) if asks and self.right is not None else []
         self.rated = {
             ask.queues[0]: ask.rate for ask in asks if ask.rate is not None and any(map(tx.has_ready, ask.queues))
         }
@@ -115,13 +114,11 @@ class Outbox:
         note = (token, progress, checkpoint)
         self._notes[id] = _later(self._notes.get(id, note), note)
 
-    def send(
-        self, asks: list[Ask], by: Fence | Station | None, now: float, standing: Standing | None
-    ) -> Exchange | None:
-        """The next exchange, with these wishes of who may claim; None when there is nothing to say. None may be out."""
+    def send(self, asks: list[Ask], right: Right | None, now: float, standing: Standing | None) -> Exchange | None:
+        """The next exchange, with these wishes, by this right; None when there is nothing to say. None may be out."""
         if not asks and not self._outcomes and not self._notes:
             return None
-        self._sent = Exchange(self._outcomes, self._notes, asks, by, now, standing)
+        self._sent = Exchange(self._outcomes, self._notes, asks, right, now, standing)
         self._outcomes, self._notes = [], {}
         return self._sent
 

@@ -21,7 +21,7 @@ from otpy.jobs.model.job import LIVING
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox, Survey
-from otpy.jobs.scheduler.post import Post
+from otpy.jobs.scheduler.rights import Rights
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
@@ -66,8 +66,8 @@ class Scheduler(Desk):
         self.setup = setup
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
-        self.right = Post(self.system, setup.name, fence)
-        self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits(), is_shared=self.right.is_shared)
+        self.rights = Rights(self.system, setup.name, fence, setup.version)
+        self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits(), is_shared=self.rights.is_shared)
         self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
         self.outbox = Outbox()
@@ -120,7 +120,7 @@ class Scheduler(Desk):
     @cast
     def post(self, station: Station | None) -> None:
         """Claim for this station, which may have become another one's; for None begin nothing more."""
-        self.right.by = station
+        self.rights.give(station)
         if station is None:
             self.attempts.give_back(self.books.drop_hands())
         else:
@@ -163,7 +163,7 @@ class Scheduler(Desk):
         """
         for claim in claims:
             job = self.attempts.drop(*claim)
-            if job is not None and not is_known and not self.right.is_shared:
+            if job is not None and not is_known and not self.rights.is_shared:
                 self.books.elsewhere([job])
         self._go_on()
 
@@ -244,7 +244,7 @@ class Scheduler(Desk):
 
     def _survey(self) -> None:
         """An outage of the store is waited out in here: who starts it again has a limit for that."""
-        survey, own = Survey(is_shared=self.right.is_shared), self.ref
+        survey, own = Survey(is_shared=self.rights.is_shared), self.ref
         self.writer.cast(Writer.submit, survey, lambda error: own.cast(Scheduler.surveyed, survey, error))
 
     def _go_on(self) -> None:
@@ -263,8 +263,8 @@ class Scheduler(Desk):
         if rooms and not self.is_held:
             self.is_held = True
             self.send_after(HELD, "held")
-        asks = [] if self.right.by is None else self.books.asks(self.setup.lease_ms, rooms)
-        exchange, own = self.outbox.send(asks, self.right.by, self.system.clock.now(), self.standing), self.ref
+        asks = [] if self.rights.now is None else self.books.asks(self.setup.lease_ms, rooms)
+        exchange, own = self.outbox.send(asks, self.rights.now, self.system.clock.now(), self.standing), self.ref
         if exchange is not None:
             self.writer.cast(Writer.submit, exchange, lambda error: own.cast(Scheduler.exchanged, exchange, error))
         else:
@@ -273,11 +273,11 @@ class Scheduler(Desk):
     def _stand(self) -> None:
         """There is nothing to do: let the writer have the wishes of those who rest."""
         asks, before, own = self.books.standing_asks(self.setup.lease_ms), self.standing, self.ref
-        if self.right.by is None:
+        if self.rights.now is None:
             asks = ()
-        if not before.is_as(asks, self.right.by) if before is not None else asks:
+        if not before.is_as(asks, self.rights.now) if before is not None else asks:
             self.standing = Standing(
-                asks, self.right.by, before, is_wanted=own.is_alive, then=lambda one: own.cast(Scheduler.granted, one)
+                asks, self.rights.now, before, is_wanted=own.is_alive, then=lambda one: own.cast(Scheduler.granted, one)
             )
             self.writer.cast(Writer.stand, self.standing)
 
@@ -292,7 +292,7 @@ class Scheduler(Desk):
         else:
             self.books.asked(asks, jobs)
             self.attempts.give_back(self.books.take(jobs))
-            if self.right.by is None:
+            if self.rights.now is None:
                 self.attempts.give_back(self.books.drop_hands())
             self._go_on()
 
@@ -321,7 +321,7 @@ class Scheduler(Desk):
     def _tell_others(self, exchange: Exchange | Standing) -> None:
         """Who has to know of it now that it is kept."""
         if exchange.jobs is None:
-            self.right.refused(exchange.by)
+            self.rights.refused(exchange.right)
         outcomes = exchange.outcomes if isinstance(exchange, Exchange) else []
         if isinstance(exchange, Exchange):
             self.telling.written(exchange.written)

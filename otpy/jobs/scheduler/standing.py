@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from otpy.jobs.model.claim import Ask, Settled
-    from otpy.jobs.model.host import Station
     from otpy.jobs.model.job import Job
-    from otpy.jobs.model.lead import Fence
     from otpy.jobs.model.news import News
+    from otpy.jobs.scheduler.rights import Right
     from otpy.jobs.store.protocol import Transaction
 
 __all__ = ["Standing"]
@@ -27,7 +26,7 @@ class Standing:
     def __init__(
         self,
         asks: Sequence[Ask],
-        by: Fence | Station | None,
+        right: Right | None,
         before: Standing | None,
         *,
         is_wanted: Callable[[], bool],
@@ -37,12 +36,12 @@ class Standing:
 
         Args:
             asks: one for each crew.
-            by: who may claim; None where there are no wishes.
+            right: by what they are claimed; None where there are no wishes.
             before: what it replaces; when that was granted this one never stands, for its agents may have work.
             is_wanted: whether who wishes is there; what is claimed for a dead scheduler would wait for its lease.
             then: told, in the writer's thread, when it was granted and that is kept.
         """
-        self.asks, self.by, self.before, self.is_wanted, self.then = asks, by, before, is_wanted, then
+        self.asks, self.right, self.before, self.is_wanted, self.then = asks, right, before, is_wanted, then
         self.state: Literal["stands", "withdrawn", "over"] = "stands"
         """`over`: this one or the one before was granted."""
         self._queues = frozenset[str]().union(*(ask.queues for ask in asks))
@@ -52,9 +51,9 @@ class Standing:
         self.sent_at = 0.0
         """Leases are trusted from here, by the monotonic clock."""
 
-    def is_as(self, asks: Sequence[Ask], by: Fence | Station | None) -> bool:
+    def is_as(self, asks: Sequence[Ask], right: Right | None) -> bool:
         """Whether it says the same as one of these wishes would."""
-        return self.asks == asks and (self.by == by or not asks)
+        return self.asks == asks and (self.right == right or not asks)
 
     def begin(self) -> None:
         """It has come to the writer."""
@@ -78,7 +77,7 @@ class Standing:
         paused, self.sent_at = tx.paused(), now
         asked = (self._queues & tx.news.ready) - paused.keys()
         self.granted = [one for ask in self.asks if (one := ask.among(asked)).queues]
-        self.jobs = tx.claim(self.granted, self.by) if self.granted and self.by is not None else []
+        self.jobs = self.right.claim(tx, self.granted) if self.granted and self.right is not None else []
         news = tx.news
         return news._replace(ready={one for one in news.ready if one not in asked or tx.has_ready(one)})
 

@@ -1,0 +1,75 @@
+"""What `otpy jobs hosts` and `activate` show: pure functions from what a program said. Nothing of it is trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.text import Text
+
+from otpy.cli.columns import Layout, Line, rows
+from otpy.cli.formats import counted, duration
+from otpy.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+__all__ = ["hosts_view", "switched_view"]
+
+HOSTS = Layout(("version", "agents", "beat", "labels", "note"), ("labels", "agents"), least_name=16)
+
+
+def hosts_view(seen: object, width: int) -> RenderableType:
+    """Programs, one a line."""
+    said: Mapping[str, Any] = seen if isinstance(seen, dict) else {}
+    hosts = said.get("hosts")
+    found = [one for one in hosts if isinstance(one, dict)] if isinstance(hosts, list) else []
+    active = _text(said.get("active"))
+    if not found:
+        return Text("no program is known: on a file they are not kept, and the one that leads does the jobs")
+    head = Line(
+        "host", {"version": "version", "agents": "agents", "beat": "heard of", "labels": "labels"}, style="bold"
+    )
+    parts: list[RenderableType] = [rows([head, *(_host(one, active) for one in found)], width, HOSTS)]
+    if active:
+        parts.append(Text(f"version {active} is active"))
+    return Group(*parts)
+
+
+def switched_view(seen: object) -> Text:
+    """What is active now, and what was."""
+    said: Mapping[str, Any] = seen if isinstance(seen, dict) else {}
+    now, before = _text(said.get("active")), _text(said.get("before"))
+    active = f"version {now} is active" if now else "programs of any version are active"
+    return Text(f"{active}; before, " + (f"version {before} was" if before else "those of any version were"))
+
+
+def _host(one: Mapping[str, Any], active: str) -> Line:
+    agents, beat_at = one.get("agents"), one.get("beat_at")
+    labels = one.get("labels")
+    cells = {
+        "version": _text(one.get("version")),
+        "agents": counted(agents, "agent") if isinstance(agents, int) else "",
+        "beat": f"{duration(max(0.0, -beat_at))} ago" if isinstance(beat_at, int | float) else "",
+        "labels": " ".join(map(_text, labels)) if isinstance(labels, list) else "",
+        "note": ", ".join(_notes(one, active)),
+    }
+    return Line(_text(one.get("name")) or "?", cells, styles={"note": "green" if one.get("is_leading") else "yellow"})
+
+
+def _notes(one: Mapping[str, Any], active: str) -> list[str]:
+    if one.get("is_alive") is not True:
+        return ["ended"]
+    is_idle = bool(active) and _text(one.get("version")) != active
+    notes = {
+        "leads": one.get("is_leading") is True,
+        "stands by": is_idle,
+        "drains": one.get("draining_since") is not None,
+    }
+    return [note for note, holds in notes.items() if holds]
+
+
+def _text(value: object) -> str:
+    return "" if value is None else visible(str(value), 60)
