@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otpy.cli.demo_store import run_of, taken
+from otpy.cli.demo_views import Show
 from otpy.cli.lazy import CommandError
 from support.pooler import pooled
 from support.postgres import fresh_url, server
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from otpy.demo.collector import Progress
+
     Otpy = Callable[..., Result]
 
 __all__ = ["folder", "quiet"]
@@ -31,9 +34,7 @@ pytestmark = pytest.mark.any_python
 @pytest.fixture
 def address() -> str:
     """Of a database, with no word of a schema."""
-    url = server().url().partition("&options=")[0]
-    fresh_url()
-    return url
+    return server().url().partition("&options=")[0]
 
 
 def schemas() -> list[str]:
@@ -57,15 +58,26 @@ def test_a_program_that_was_killed_goes_on_where_it_was_and_another_terminal_see
 
 
 def test_a_second_program_joins_and_goes_on_when_the_first_is_killed(
-    otpy: Otpy, folder: Path, address: str, tmp_path: Path
+    otpy: Otpy, folder: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = [str(folder), "--store", address, "--seed", "1"]
+    """The first is killed when the second has counted some, too: what it had at hand waits for its lease."""
+    command = [str(folder), "--store", address, "--seed", "1", "--pause", "0.05", "--agents", "2"]
+    ended: list[str] = []
     with a_slow_one(*command, "--directory", str(tmp_path / "first")) as first:
-        second = otpy("demo", *command, "--crash", "0")
-        assert first.poll() is None, "it was there until the second one was done"
+        tell = Show.tell
+
+        def kill_once(self: Show, progress: Progress) -> None:
+            tell(self, progress)
+            if progress.counted > progress.before and first.poll() is None:
+                first.kill()
+                ended.append("first")
+
+        monkeypatch.setattr(Show, "tell", kill_once)
+        second = otpy("demo", *command)
     assert second.exit_code == 0, second.output
     assert "another program counts them already; this one counts with it" in second.stdout
     assert 0 < all_are_counted(second.stdout) < FILES
+    assert ended
     assert schemas() == []
 
 
