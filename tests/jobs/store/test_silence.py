@@ -89,7 +89,7 @@ def test_tables_are_made_however_long_that_takes(url: str, monkeypatch: pytest.M
     from otpy.jobs.store.postgres import versions  # noqa: PLC0415 - an extra
 
     slow = ("create table otpy_once (id int); select pg_sleep(0.4)",)
-    monkeypatch.setattr(versions.migrate, "__kwdefaults__", {"scripts": slow})
+    monkeypatch.setattr(versions.migrate, "__kwdefaults__", {**versions.migrate.__kwdefaults__, "scripts": slow})
     opened(url, patience=0.1).thing.close()
 
 
