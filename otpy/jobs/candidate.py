@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["PATIENCE", "RESIGN", "Candidate", "Terms"]
+__all__ = ["PATIENCE", "RESIGN", "Candidate", "Terms", "another_active"]
 
 AGAIN = 0.1
 """The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
@@ -280,3 +280,9 @@ class Candidate(GenServer):
 
     def _tell(self, event: Event) -> None:
         self.system.events.emit(event)
+
+
+def another_active(tx: Transaction, version: str) -> str | None:
+    """That another version than this one is active, in words; None when that is not so."""
+    active = tx.active()
+    return None if active in (None, version) else f"version {active} is active"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.core.spec import child
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
-from otpy.jobs.candidate import PATIENCE, RESIGN, Candidate, Terms
+from otpy.jobs.candidate import PATIENCE, RESIGN, Candidate, Terms, another_active
 from otpy.jobs.duties import DRAIN, LEAD_END, Duties, Lead
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
@@ -59,8 +59,7 @@ class Leader(Candidate):
 
     def barred(self, tx: Transaction) -> str | None:
         """Where another version is active its programs lead."""
-        active = tx.active()
-        return None if active in (None, self.setup.version) else f"version {active} is active"
+        return another_active(tx, self.setup.version)
 
     def duties(self, fence: Fence) -> ChildSpec:
         """Those of an engine: all that is to be done, or what must be done once, where every program works."""

@@ -17,7 +17,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.events.names import NameHeld, NameLost, NameResigned
 from otpy.jobs.awake import Awake
-from otpy.jobs.candidate import RESIGN, Candidate, Terms
+from otpy.jobs.candidate import RESIGN, Candidate, Terms, another_active
 from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.errors import NoEngineError
@@ -31,6 +31,8 @@ from otpy.runtime.spawn import actor_class
 if TYPE_CHECKING:
     from otpy.core.strategy import Strategy
     from otpy.events.event import Event
+    from otpy.jobs.setup import Setup
+    from otpy.jobs.store.protocol import Transaction
 
 __all__ = ["Singleton", "singleton"]
 
@@ -140,6 +142,7 @@ class Holder(Candidate):
         """Hold nothing, and look at once whether anybody does."""
         self.post = post
         self.awake = Awake(math.inf)
+        self.setup: Setup | None = None
         poll = min(LOOK, post.lease * OFTEN)
         terms = Terms(name=SHARED + post.name, lease=post.lease, poll=poll, stop=post.stop)
         self.stand(terms, Name(f"{post.engine}/writer", Writer), post.actor(Steward, "steward"))
@@ -151,16 +154,20 @@ class Holder(Candidate):
 
     def now(self) -> int:
         """The engine's."""
-        engine = engine_at(self.system, self.post.engine)
-        if engine is None:
+        if self.setup is None:
             raise NoEngineError(self.post.engine)
-        now: int = engine.setup.now()
-        return now
+        return self.setup.now()
 
     def waking(self) -> None:
-        """A clock that was set says nothing of who holds the name: for a lease nobody new does."""
+        """Find the engine. A clock that was set says nothing of who holds the name: for a lease nobody new does."""
+        engine = engine_at(self.system, self.post.engine)
+        self.setup = None if engine is None else engine.setup
         if not self.awake.look(self.clock(), self.now()):
             self.not_before = self.clock() + self.post.lease
+
+    def barred(self, tx: Transaction) -> str | None:
+        """Where another version is active its programs hold the names."""
+        return None if self.setup is None else another_active(tx, self.setup.version)
 
     def duties(self, fence: Fence) -> ChildSpec:
         """The child, under its supervisor."""

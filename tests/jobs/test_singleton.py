@@ -343,6 +343,18 @@ def test_an_init_that_takes_too_long_is_given_up_before_the_name_is_free(make: C
     assert town.after(LEASE) == [("b", 2)]
 
 
+def test_names_go_to_the_version_that_is_active_and_back(make: Callable[..., Pair]) -> None:
+    town = Town(make({"version": "blue"}, {"version": "green"}))
+    town.pair.client(0).activate("green", force=True)
+    assert town.after(LEASE / 3 + STANDBY) == [("b", 2)]
+    (event,) = town.pair.told(0, NameResigned)
+    assert (event.is_well, event.why) == (True, "version green is active")
+    town.pair.client(0).activate("blue", force=True)
+    assert town.after(LEASE / 3 + STANDBY) == [("a", 3)]
+    town.pair.client(0).activate(None)
+    assert town.after(2 * LEASE) == [("a", 3)]
+
+
 def test_a_name_held_is_seen_in_the_tree(town: Town) -> None:
     kinds = [town.candidate(number).actor.otpy_kind for number in (0, 1)]
     assert kinds == ["Holder of epoch 1", "Holder, standing by"]

@@ -83,7 +83,7 @@ class Engine(otpy.Supervisor):
 
     def init(self, program: str, world: World) -> None:
         self.program, self.world = program, world
-        self.setup, self.readers = SimpleNamespace(now=world.now), None
+        self.setup, self.readers = SimpleNamespace(now=world.now, version=""), None
 
     def children(self) -> list[otpy.ChildSpec]:
         writer = otpy.child(Writer, lambda: self.world.opened(self.program))
