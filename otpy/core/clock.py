@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-__all__ = ["Clock", "wall_clock"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Clock", "virtual_wall", "wall_clock"]
+
+EPOCH = 1_750_000_000_000
+"""Milliseconds of the wall clock at which virtual time begins."""
 
 
 class Clock(Protocol):
@@ -22,3 +28,8 @@ class Clock(Protocol):
 def wall_clock() -> int:
     """Milliseconds since 1970; whoever sets the machine's clock may have it jump, in either direction."""
     return time.time_ns() // 1_000_000
+
+
+def virtual_wall(clock: Clock) -> Callable[[], int]:
+    """What tells the time of day of a virtual clock, as `wall_clock` does of the machine."""
+    return lambda: EPOCH + round(clock.now() * 1_000)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
 from otpy.actors.supervisor import Supervisor
+from otpy.core.clock import virtual_wall
 from otpy.core.spec import child
 from otpy.disk.files import rights_of_others
 from otpy.events.jobs import StoreExposed
@@ -36,9 +37,6 @@ __all__ = ["Engine", "SharedEngine"]
 BRIEF = 1.0
 """Seconds to stop for who has nothing to wind up."""
 
-EPOCH = 1_750_000_000_000
-"""Milliseconds of the wall clock at which virtual time begins."""
-
 
 class Engine(Supervisor):
     """The writer, a place for the duties, and who looks whether they are this program's."""
@@ -49,7 +47,7 @@ class Engine(Supervisor):
         """With these options; on a virtual clock the time that is written down is virtual, too."""
         clock = self.system.clock
         is_virtual = self.system.is_virtual
-        now = (lambda: EPOCH + round(clock.now() * 1_000)) if is_virtual else clock_of(setup)
+        now = virtual_wall(clock) if is_virtual else clock_of(setup)
         self.setup = replace(setup, now=now)
         self.health = Health()
         self.herald = Herald(self.system, setup.name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
+from otpy.core.gathering import GATHER, Gathering
 from otpy.core.reason import Shutdown
 from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, StoreVersionError
@@ -40,9 +41,6 @@ LATER = NoReply()
 
 NOTHING = News(frozenset(), None)
 """What a look makes possible."""
-
-GATHER, LOOKS, LATELY = 0.000_2, 6, 0.02
-"""Seconds between two looks whether more have come, how many such looks at most, and how long after a commit."""
 
 
 class Writer(GenServer):
@@ -87,8 +85,7 @@ class Writer(GenServer):
         self._failure: StoreError | None = None
         self._failures = 0
         self._closed_until = 0.0
-        self._shared, self._served = 1, 0.0
-        self._looks: list[int] = []
+        self._gathering = Gathering()
         self._standing: Standing | None = None
         return None
 
@@ -163,7 +160,7 @@ class Writer(GenServer):
     @cast
     def commit(self) -> None:
         """Do what waits, once those are back who have just been served together."""
-        if self._are_more_on_their_way():
+        if self._gathering.waits(len(self._waiting), time.monotonic()):
             time.sleep(GATHER)
             self.ref.cast(Writer.commit)
         else:
@@ -191,21 +188,11 @@ class Writer(GenServer):
         return found
 
     def _do_all(self) -> None:
-        waiting, self._waiting, self._looks = self._waiting, [], []
+        waiting, self._waiting = self._waiting, []
+        self._gathering.begin()
         if waiting:
             self._commit(waiting)
-            self._shared, self._served = len(waiting), time.monotonic()
-
-    def _are_more_on_their_way(self) -> bool:
-        """Whether to look again: sixteen who got their replies as one will ask again, one a little after the other.
-
-        Without this the first of them has a commit of its own, and the others wait for that.
-        """
-        number = len(self._waiting)
-        if number >= self._shared or time.monotonic() - self._served > LATELY or number in self._looks[1:]:
-            return False
-        self._looks.append(number)
-        return len(self._looks) < LOOKS
+            self._gathering.served(len(waiting), time.monotonic())
 
     def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
         if self._is_closed_to(waiter):

@@ -99,7 +99,7 @@ def test_who_was_served_together_is_expected_back_together(
     slow.gate.reached()
     together = asked(writer, Slow.step, 4)
     again: list[Any] = []
-    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("otpy.core.gathering.LATELY", 60.0)
     monkeypatch.setattr("time.sleep", lambda _: again or again.extend(asked(writer, Slow.step, 3)))
     slow.gate.open()
     [future.get(timeout=5) for future in first + together]
@@ -113,7 +113,7 @@ def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch:
     slow.gate.open()
     writer = system.start(Writer, lambda: slow)
     naps: list[float] = []
-    monkeypatch.setattr("otpy.jobs.writer.LATELY", 60.0)
+    monkeypatch.setattr("otpy.core.gathering.LATELY", 60.0)
     monkeypatch.setattr("time.sleep", naps.append)
     for future in asked(writer, Slow.step, 9):
         future.get(timeout=5)
