@@ -11,7 +11,7 @@ from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.names import NameHeld, NameLost, NameResigned
 from otpy.events.processes import ProcessAnswers, ProcessSilent
-from otpy.events.resilience import BreakerChanged
+from otpy.events.resilience import BreakerChanged, OutboxDegraded, OutboxDropped, OutboxRecovered, OutboxSetAside
 from otpy.events.supervision import (
     ChildGivenUp,
     ChildMoved,
@@ -47,6 +47,10 @@ __all__ = [
     "NameLost",
     "NameResigned",
     "Neighbour",
+    "OutboxDegraded",
+    "OutboxDropped",
+    "OutboxRecovered",
+    "OutboxSetAside",
     "ProcessAnswers",
     "ProcessSilent",
     "Restart",

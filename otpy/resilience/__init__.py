@@ -1,11 +1,52 @@
-"""What a program needs to live with services that fail: circuit breakers, retries, retry budgets."""
+"""What a program needs to live with services that fail: circuit breakers, retries, retry budgets, an outbox."""
 
 from __future__ import annotations
 
 from otpy.resilience.breaker import Breaker
 from otpy.resilience.budget import RetryBudget
-from otpy.resilience.errors import BreakerOpenError, RetryError
+from otpy.resilience.errors import (
+    BatchError,
+    BreakerOpenError,
+    LaterError,
+    NoSuchTopicError,
+    OutboxError,
+    OutboxFileError,
+    OutboxFullError,
+    PayloadError,
+    RetryError,
+)
+from otpy.resilience.outbox.batch import Batch, Receipt, Row
+from otpy.resilience.outbox.books import OutboxLook
+from otpy.resilience.outbox.handle import Outbox
+from otpy.resilience.outbox.received import received
+from otpy.resilience.outbox.sender import Sender
+from otpy.resilience.outbox.topic import Topic
 from otpy.resilience.permit import Permit
 from otpy.resilience.retrying import RetryPlan, retry
+from otpy.resilience.turns import Turns
 
-__all__ = ["Breaker", "BreakerOpenError", "Permit", "RetryBudget", "RetryError", "RetryPlan", "retry"]
+__all__ = [
+    "Batch",
+    "BatchError",
+    "Breaker",
+    "BreakerOpenError",
+    "LaterError",
+    "NoSuchTopicError",
+    "Outbox",
+    "OutboxError",
+    "OutboxFileError",
+    "OutboxFullError",
+    "OutboxLook",
+    "PayloadError",
+    "Permit",
+    "Receipt",
+    "RetryBudget",
+    "RetryError",
+    "RetryPlan",
+    "Row",
+    "Sender",
+    "Topic",
+    "Turns",
+    "received",
+    "retry",
+]

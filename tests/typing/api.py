@@ -13,7 +13,31 @@ import otpy
 from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
-from otpy.resilience import Breaker, BreakerOpenError, Permit, RetryBudget, RetryError, RetryPlan, retry
+from otpy.resilience import (
+    Batch,
+    BatchError,
+    Breaker,
+    BreakerOpenError,
+    LaterError,
+    NoSuchTopicError,
+    Outbox,
+    OutboxError,
+    OutboxFileError,
+    OutboxFullError,
+    OutboxLook,
+    PayloadError,
+    Permit,
+    Receipt,
+    RetryBudget,
+    RetryError,
+    RetryPlan,
+    Row,
+    Sender,
+    Topic,
+    Turns,
+    received,
+    retry,
+)
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -478,3 +502,43 @@ jobs.engine("jobs.db", [send_mail], redact=lambda text: text.replace("secret", "
 jobs.engine("jobs.db", [read_lines], lease=30.0, beat=4.0, busy=6.0, grace=2.0)
 jobs.engine("jobs.db", [send_mail], profile="quick")  # type: ignore[arg-type]
 jobs.cron("0 8 * * 1", send_mail.new("a", "b"), missed="never")  # type: ignore[arg-type]
+
+
+# --- store and forward ----------------------------------------------------------------------------------------------
+
+
+def post(batch: Batch) -> Receipt:
+    assert_type(batch.rows, tuple[Row, ...])
+    assert_type(Batch.unpack(batch.pack()), Batch)
+    if (wait := Turns(50.0).ask(batch.agent)) is not None:
+        raise LaterError(wait)
+    return Receipt(through=batch.last, refused=(3,))
+
+
+async def apost(batch: Batch) -> int | None:
+    return batch.last
+
+
+outbox = Outbox(
+    "readings", "readings.db", senders=[Sender(post, timeout=5.0), apost], topics=[Topic("t", overflow="sample"), "u"]
+)
+Topic("t", overflow="drop_old")  # type: ignore[arg-type]
+Topic("t", row=3)  # type: ignore[call-arg]
+Sender(lambda: None)  # type: ignore[arg-type, misc]
+Outbox("o", "o.db", senders=[post])  # type: ignore[call-arg]
+
+
+async def forward(connection: sqlite3.Connection, data: bytes) -> None:
+    assert_type(outbox.put("t", 1, key="k"), int | None)
+    assert_type(await outbox.aput("t", 1), int | None)
+    outbox.flush(timeout=5.0)
+    await outbox.aflush()
+    assert_type(outbox.look(), OutboxLook)
+    assert_type(outbox.child(), otpy.ChildSpec)
+    try:
+        with received(connection, Batch.unpack(data)) as fresh:
+            assert_type(fresh, tuple[Row, ...])
+    except (NoSuchTopicError, OutboxFullError, OutboxFileError, PayloadError) as error:
+        assert_type(isinstance(error, OutboxError), bool)
+    except BatchError:
+        pass
