@@ -192,13 +192,13 @@ class Keeper(GenServer):
             for caller, _ in waiting:
                 caller.refuse(OutboxFileError(error.path, error.problem, error.failure))
             return
+        self._works()  # before anybody is told: who has put something may look then
         for (caller, _), answer in zip(waiting, answers, strict=True):
             if isinstance(answer, Exception):
                 caller.refuse(answer)
             else:
                 caller.reply(answer)
         self._gathering.served(len(waiting), time.monotonic())
-        self._works()
         self._sending.go_on()
         self._after()
 
