@@ -175,7 +175,7 @@ SHARED = {"file": _file, "postgres": _server}
 FOUR = 4
 
 
-@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.any_python) for name in SHARED])
+@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.any_python)])
 def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], AbstractContextManager[Store]]:
     """Opens a store for each who comes."""
     opens = SHARED[request.param](tmp_path)
@@ -247,6 +247,19 @@ def test_four_that_ask_at_once_never_run_more_than_a_limit(
     assert len(rivals.seen) == FOUR * rivals.rounds
     highest = {word: max(seen[word] for seen in rivals.seen) for word in most}
     assert highest == most
+
+
+@pytest.mark.any_python
+def test_a_database_that_shows_each_transaction_one_moment_changes_nothing() -> None:
+    """Who has waited for a lock would count what was there before that, or be refused what it takes."""
+    url = fresh_url() + "%20-cdefault_transaction_isolation%3Drepeatable%5C%20read"
+    with opened(url) as store, opened(url) as other:
+        insert(store, *[new() for _ in range(9)])
+        us, them = station(store), station(other, "b")
+        with other.transaction() as tx:
+            tx.hosts()  # of a moment before
+            given(store, us, wish(4, FIVE))
+            assert len(tx.claim([wish(4, FIVE)], them) or ()) == 1
 
 
 @pytest.mark.any_python
