@@ -176,6 +176,40 @@ def test_a_claim_in_vain_costs_the_same_however_much_is_for_another_version() ->
     assert steps(10) == steps(1_000)
 
 
+def test_a_claim_costs_the_same_however_much_waits_before_it_for_another_version() -> None:
+    """Blue drains what it was given before the switch, and green has work meanwhile: each claim read all of that."""
+
+    def steps(others: int, version: str, **fields: str) -> int:
+        with closing(SqliteStore(":memory:")) as store:
+            insert(store, *[new(version="blue", **fields) for _ in range(others)])
+            insert(store, *[new(version=one, priority=1, **fields) for one in ("", "green")])
+            with store.transaction() as tx:
+                fence = Fence(name="jobs", epoch=tx.elect("jobs", "me", 1_000) or 0)
+            number = count()
+            store._db.set_progress_handler(lambda: next(number) < 0, 1)
+            assert claimed(store, fence, version) == ["", "green"][: 1 + bool(version)]
+            return next(number)
+
+    for version in ("", "green"):
+        assert steps(10, version) == steps(1_000, version)
+        assert abs(steps(10, version, tenant="t") - steps(1_000, version, tenant="t")) < 50
+
+
+def test_the_order_of_jobs_is_one_over_versions(store: Store, fence: Fence) -> None:
+    insert(store, *[new(version=("", "blue")[place % 2], priority=place) for place in (5, 2, 3, 4, 0, 1)])
+    ask = Ask(queues=("q",), owners=("agent",) * 4, lease_ms=LEASE)
+    with store.transaction() as tx:
+        jobs = tx.claim([ask], fence, "blue") or []
+        assert [look.oldest for look in tx.queues()] == [0]
+    assert [job.priority for job in jobs] == [0, 1, 2, 3]
+
+
+def test_the_oldest_of_a_queue_may_be_for_any_version(store: Store) -> None:
+    insert(store, new(run_at=5), new(run_at=3, version="blue", priority=2), new(run_at=4, version="green"))
+    with store.transaction() as tx:
+        assert [look.oldest for look in tx.queues()] == [3]
+
+
 @pytest.mark.any_python
 def test_of_two_that_switch_at_once_one_is_active() -> None:
     """With a row for each, which takes the place of what was there, there were two of them."""

@@ -30,12 +30,13 @@ order by place
 """
 """Queue by queue: left to itself the server may think that few are ready, and read them all."""
 
+PICK = """
+select id, priority, run_at from otpy_job where {where}
+    and not exists (select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ?)
+order by priority, run_at, id limit ? for update skip locked
+"""
 CLAIM = """
-with picked as (
-    select id from otpy_job where {where}
-        and not exists (select 1 from otpy_job where state = 'ready' and tenant <> '' and queue = ?)
-    order by priority, run_at, id limit ? for update skip locked
-), placed as (select id as job, row_number() over () as place from picked)
+with {picked}, placed as (select id as job, row_number() over () as place from picked)
 update otpy_job set state = 'running', attempt = attempt + 1, token = token + 1, lease_until = ?,
     owner = (cast(? as text[]))[place]
 from placed where id = job returning {columns}
@@ -99,14 +100,29 @@ def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job] | None:
 
     None where tenants share the queue: that is asked in the same statement, and by itself only if that gives nothing.
     """
-    where, values = wanted(ask, now)
-    text = CLAIM.format(where=where, columns=ALL)
-    rows = db.execute(text, (*values, ask.queue, len(ask.owners), now + ask.lease_ms, list(ask.owners))).fetchall()
+    picked, values = _picked(ask, now)
+    text = CLAIM.format(picked=picked, columns=ALL)
+    rows = db.execute(text, (*values, now + ask.lease_ms, list(ask.owners))).fetchall()
     if not rows and fair.is_shared(db, ask.queue):
         return None
     jobs = sorted(map(job_of, rows), key=lambda job: (job.priority, job.run_at, job.id))
     tally.moves(ask.queue, "ready", "running", len(jobs))
     return jobs
+
+
+def _picked(ask: Ask, now: int) -> tuple[str, list[Any]]:
+    """The first ones of each version, by an index that has them in this order, and of those the first ones."""
+    parts, values = [], list[Any]()
+    for number, version in enumerate(ask.versions):
+        where, words = wanted(ask, version, now)
+        parts.append((f"picked_{number}", PICK.format(where=where)))
+        values += (*words, ask.queue, len(ask.owners))
+    if len(parts) == 1:
+        return f"picked as ({parts[0][1]})", values
+    each = ", ".join(f"{name} as ({pick})" for name, pick in parts)
+    union = " union all ".join(f"table {name}" for name, _ in parts)
+    values.append(len(ask.owners))
+    return f"{each}, picked as ({union} order by priority, run_at, id limit ?)", values
 
 
 def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> list[Row]:
@@ -116,9 +132,10 @@ def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> list[Row]:
         found += fair.first(db, wish, ("",), now)
     named = [tenant for tenant in tenants if tenant]
     if named:
-        where, values = wanted(replace(wish, tenant=None), now)
-        text = FIRST.format(row=fair.ROW, where=where)
-        found += db.execute(text, (named, *values, len(wish.owners))).fetchall()
+        for version in wish.versions:
+            where, values = wanted(replace(wish, tenant=None), version, now)
+            text = FIRST.format(row=fair.ROW, where=where)
+            found += db.execute(text, (named, *values, len(wish.owners))).fetchall()
     return found
 
 

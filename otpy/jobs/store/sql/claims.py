@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.jobs.model.job import CRASHES
-from otpy.jobs.store.sql.rows import COLUMNS, claimed, marks
+from otpy.jobs.store.sql.rows import COLUMNS, claimed, marks, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +58,14 @@ on conflict (job, failure) do update set number = otpy_digest.number + 1,
 
 def claim(db: Base, tally: Tally, ask: Ask, now: int) -> list[Job]:
     """Give jobs to the owners of one wish, one each, the first due first."""
-    where, values = wanted(ask, now)
-    text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
-    return give(db, tally, ask, db.execute(text, (*values, len(ask.owners))).fetchall(), now)
+    rows: list[tuple[Any, ...]] = []
+    for version in ask.versions:
+        where, values = wanted(ask, version, now)
+        text = f"select {COLUMNS} from otpy_job where {where} order by priority, run_at, id limit ?"  # noqa: S608 - our own
+        rows += db.execute(text, (*values, len(ask.owners))).fetchall()
+    if len(ask.versions) > 1:
+        rows.sort(key=place)
+    return give(db, tally, ask, rows, now)
 
 
 def give(db: Base, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now: int) -> list[Job]:
@@ -76,17 +81,16 @@ def give(db: Base, tally: Tally, ask: Ask, rows: Sequence[tuple[Any, ...]], now:
     return jobs
 
 
-def wanted(ask: Ask, now: int) -> tuple[str, list[Any]]:
-    """Which jobs a wish is for, as SQL and its values."""
+def wanted(ask: Ask, version: str, now: int) -> tuple[str, list[Any]]:
+    """Which jobs of one version a wish is for, as SQL and its values; an index has those in their order."""
     # Not `run_at <= now`: what is ready was due, and need not wait again when the clock is set back.
     where = [
-        "state = 'ready' and queue = ?",
+        "state = 'ready' and queue = ? and version = ?",
         "(deadline_at is null or deadline_at > ?) and (start_by is null or start_by > ?)",
     ]
-    values: list[Any] = [ask.queue, now, now]
+    values: list[Any] = [ask.queue, version, now, now]
     for column, word, given in (
         ("needs", "in", ask.needs),
-        ("version", "in", ask.versions),
         ("tenant", "not in", ask.not_tenants),
         ("kind", "not in", ask.not_kinds),
         ("kind", "in", ask.kinds),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from otpy.jobs.store.picking import Candidate, pick, tenant_room
@@ -104,8 +104,8 @@ def _wishes(ask: Ask) -> Iterator[Ask]:
 
 def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> Iterator[Row]:
     """The first jobs of each of these tenants that a wish is for, as many as it has owners."""
-    for tenant in tenants:
-        where, values = wanted(replace(wish, tenant=tenant), now)
+    for tenant, version in product(tenants, wish.versions):
+        where, values = wanted(replace(wish, tenant=tenant), version, now)
         yield from db.execute(
             f"select {ROW} from otpy_job where {where} order by priority, run_at, id limit ?",  # noqa: S608 - our own
             (*values, len(wish.owners)),

@@ -9,6 +9,8 @@ from otpy.jobs.model.look import QueueLook
 from otpy.jobs.store.sql.rows import COLUMNS, attempts_of, earlier_of, job_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import Look
     from otpy.jobs.store.sql.base import Base
@@ -77,20 +79,33 @@ def queues(db: Base) -> list[QueueLook]:
 
 
 def _oldest(db: Base, queue: str) -> int | None:
-    """When the job was due that has waited longest: the first of each priority, of which there are few."""
-    oldest = None
-    row = _first(db, queue, -(2**63))
+    """When the job was due that has waited longest: the first of each version and priority, of which there are few."""
+    return min((at for version in _versions(db, queue) for at in _firsts(db, queue, version)), default=None)
+
+
+def _versions(db: Base, queue: str) -> Iterator[str]:
+    """Those of jobs that are ready."""
+    version: str | None = ""
+    while version is not None:
+        yield version
+        (version,) = db.execute(
+            "select min(version) from otpy_job where state = 'ready' and queue = ? and version > ?", (queue, version)
+        ).fetchone()
+
+
+def _firsts(db: Base, queue: str, version: str) -> Iterator[int]:
+    """When the first one of each priority was due."""
+    row = _first(db, queue, version, -(2**63))
     while row is not None:
         priority, run_at = row
-        oldest = run_at if oldest is None else min(oldest, run_at)
-        row = None if priority == 2**63 - 1 else _first(db, queue, priority + 1)
-    return oldest
+        yield run_at
+        row = None if priority == 2**63 - 1 else _first(db, queue, version, priority + 1)
 
 
-def _first(db: Base, queue: str, priority: int) -> tuple[int, int] | None:
+def _first(db: Base, queue: str, version: str, priority: int) -> tuple[int, int] | None:
     row: tuple[int, int] | None = db.execute(
-        "select priority, run_at from otpy_job where state = 'ready' and queue = ? and priority >= ?"
+        "select priority, run_at from otpy_job where state = 'ready' and queue = ? and version = ? and priority >= ?"
         " order by priority, run_at limit 1",
-        (queue, priority),
+        (queue, version, priority),
     ).fetchone()
     return row

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from otpy.jobs.store.sql.base import Base
 
-__all__ = ["COLUMNS", "attempts_of", "claimed", "earlier_of", "job_of", "marks"]
+__all__ = ["COLUMNS", "attempts_of", "claimed", "earlier_of", "job_of", "marks", "place"]
 
 BESIDE = ("attempts", "earlier")
 """What is kept in tables of its own."""
@@ -20,6 +20,8 @@ COLUMNS = ", ".join("own_key" if name == "key" else name for name in Job._fields
 
 STATE, ATTEMPT, TOKEN, OWNER, LEASE = map(Job._fields.index, ("state", "attempt", "token", "owner", "lease_until"))
 """What a claim changes."""
+ID, RUN_AT, PRIORITY = map(Job._fields.index, ("id", "run_at", "priority"))
+"""What says which one is first."""
 
 
 def job_of(row: tuple[Any, ...]) -> Job:
@@ -35,6 +37,11 @@ def claimed(row: Sequence[Any], owner: str, until: int) -> Job:
     fields[TOKEN] += 1
     fields[OWNER], fields[LEASE] = owner, until
     return Job(*fields)
+
+
+def place(row: Sequence[Any]) -> tuple[int, int, int]:
+    """Of a row of `COLUMNS`, where it stands among those that are ready."""
+    return row[PRIORITY], row[RUN_AT], row[ID]
 
 
 def marks(values: Sequence[object]) -> str:

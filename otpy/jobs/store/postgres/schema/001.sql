@@ -42,7 +42,7 @@ create table otpy_job (
     check ((state = 'running') = (lease_until is not null))
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
-create index otpy_job_ready on otpy_job (queue, priority, run_at, id) where state = 'ready';
+create index otpy_job_ready on otpy_job (queue, version, priority, run_at, id) where state = 'ready';
 -- Each entry by itself: of many that are one, those that are gone could be told by none until all of them are.
 create index otpy_job_kind on otpy_job (queue, kind, needs, version) with (deduplicate_items = off) where state = 'ready';
 create index otpy_job_scheduled on otpy_job (run_at) where state = 'scheduled';
@@ -51,7 +51,7 @@ create index otpy_job_start on otpy_job (start_by) where start_by is not null an
 create index otpy_job_deadline on otpy_job (deadline_at) where deadline_at is not null and state in ('scheduled', 'ready');
 create index otpy_job_dead on otpy_job (id) where state = 'dead';
 create index otpy_job_finished on otpy_job (finished_at) where finished_at is not null;
-create index otpy_job_tenant on otpy_job (queue, tenant, priority, run_at, id) where state = 'ready' and tenant <> '';
+create index otpy_job_tenant on otpy_job (queue, tenant, version, priority, run_at, id) where state = 'ready' and tenant <> '';
 create index otpy_job_ageing on otpy_job (aged, run_at) where state = 'ready' and priority > 0;
 create unique index otpy_job_own_key on otpy_job (own_key) where own_key is not null;
 create unique index otpy_job_until_started on otpy_job (unique_key)
