@@ -212,7 +212,10 @@ class PostgresStore:
         """Whether a transaction was committed, of which the answer was lost. Raises StoreError when that stays open."""
         until = time.monotonic() + self._patience
         while True:
-            (status,) = self._sound().execute(STATUS, (xid,)).fetchall()[0]
+            try:
+                (status,) = self._sound().execute(STATUS, (xid,)).fetchall()[0]
+            except psycopg.errors.InvalidParameterValue:  # a number it has yet to give: it has died, and lost all of it
+                return False
             if status in ("committed", "aborted"):
                 return bool(status == "committed")
             if time.monotonic() > until:
