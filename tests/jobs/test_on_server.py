@@ -17,13 +17,16 @@ from otpy.jobs.errors import KeyTakenError, StoreError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
 from otpy.jobs.looking import engine_at
+from otpy.jobs.setup import Crew
 from otpy.jobs.store import server_clock
+from otpy.testing import Gate
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DONE: list[int] = []
+STAY: list[Gate] = []
 
 
 @job
@@ -44,9 +47,15 @@ def sell(number: int) -> None:
         tx.enqueue(note.new(number))
 
 
+@job(timeout=None)
+async def stay() -> None:
+    await STAY[-1].await_open()
+
+
 @pytest.fixture
 def url() -> str:
     DONE.clear()
+    STAY[:] = [Gate()]
     return fresh_url()
 
 
@@ -57,7 +66,7 @@ def program(url: str) -> Iterator[Any]:
 
     def begin(name: str, **options: Any) -> otpy.System:
         begun.append(otpy.System(name))
-        begun[-1].start(engine(url, [note, sell], lease=3.0, **options))
+        begun[-1].start(engine(url, **{"kinds": [note, sell], "lease": 3.0, **options}))
         return begun[-1]
 
     yield begin
@@ -134,6 +143,29 @@ def test_a_call_is_enough_to_find_what_somebody_else_has_enqueued(
     (made,) = enqueue_in(db, note.new(2))
     db.commit()
     assert jobs.wait(made.id, 10.0).state == "done"
+
+
+def test_programs_call_each_other_to_begin_to_cancel_and_to_switch(
+    program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them looks by itself here for ten seconds, which is longer than anybody waits."""
+    from otpy.jobs.store.postgres import store  # noqa: PLC0415 - an extra
+
+    monkeypatch.setattr(store, "LOOK", 1e9)
+    one = [Crew(name="one", size=1, spare=0, place="loop")]
+    options = {"kinds": [stay], "crews": one, "lease": 60.0}
+    program("a", version="blue", **options)
+    jobs = of(program("b", version="green", **options))
+    made = jobs.enqueue_all([stay.new(), stay.new()])
+    STAY[-1].reached(2)
+    for one_made in made:
+        jobs.cancel(one_made.id)
+        assert jobs.wait(one_made.id, 8.0).state == "cancelled"
+    jobs.activate("blue", force=True)
+    again = jobs.enqueue(stay.new())
+    assert [path.partition("/")[0] for path in STAY[-1].reached(3)[2:]] == ["a"]
+    jobs.cancel(again.id)
+    assert jobs.wait(again.id, 8.0).state == "cancelled"
 
 
 def test_a_job_may_be_enqueued_before_the_first_program_comes(program: Any, db: Any) -> None:

@@ -78,8 +78,8 @@ class Standing:
         asked = (self._queues & tx.news.ready) - paused.keys()
         self.granted = [one for ask in self.asks if (one := ask.among(asked)).queues]
         self.jobs = self.right.claim(tx, self.granted) if self.granted and self.right is not None else []
-        news = tx.news
-        return news._replace(ready={one for one in news.ready if one not in asked or tx.has_ready(one)})
+        tx.taken({one for one in asked if not tx.has_ready(one)})
+        return tx.news
 
     def kept(self) -> None:
         """The transaction is kept."""

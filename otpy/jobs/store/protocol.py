@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -65,6 +66,9 @@ class Transaction(Protocol):
 
     def has_ready(self, queue: str) -> bool:
         """Whether a job of it is ready now."""
+
+    def taken(self, queues: AbstractSet[str]) -> None:
+        """What has become ready in these is given already: it is no news to anybody."""
 
     def ready(self) -> set[str]:
         """The queues with ready jobs, with what this transaction has done so far; cheap, however many there are."""

@@ -29,9 +29,16 @@ PAUSE = 5.0
 class Listener:
     """Has a connection of its own, on a thread that sleeps until somebody calls."""
 
-    def __init__(self, url: str, called: Callable[[], object]) -> None:
-        """Begin; `called` is called on its thread. That a connection cannot be had is no failure: one looks as well."""
-        self._url, self._called = url, called
+    def __init__(self, url: str, called: Callable[[], object], is_own: Callable[[int], bool] = lambda _: False) -> None:
+        """Begin. That a connection cannot be had is no failure: one looks as well.
+
+        Args:
+            url: of the server.
+            called: called on this thread when somebody calls.
+            is_own: whether the server's process with this number is that of a connection of the same program, which
+                has told itself.
+        """
+        self._url, self._called, self._is_own = url, called, is_own
         self._ends, self._end = os.pipe()
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="otpy-jobs-listener", daemon=True)
@@ -70,8 +77,8 @@ class Listener:
             if self._ends in ready:
                 return ready
             db.pgconn.consume_input()
-            heard = 0
-            while db.pgconn.notifies() is not None:
-                heard += 1
-            if heard:
+            others = False
+            while (heard := db.pgconn.notifies()) is not None:
+                others |= not self._is_own(heard.be_pid)
+            if others:
                 self._called()

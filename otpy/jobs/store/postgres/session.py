@@ -106,6 +106,8 @@ class Session(Statements):
         db.adapters.register_dumper(int, Whole)
         super().__init__(db)
         self._link = db
+        self.pid = db.info.backend_pid
+        """The number of the server's process, by which others know who calls."""
         self.is_pooled = is_pooled(db)
         """Whether a pooler stands between: then nothing may outlast a transaction, as a prepared statement does."""
         if self.is_pooled:

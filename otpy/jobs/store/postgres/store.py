@@ -83,13 +83,13 @@ class PostgresStore:
         self._now, self._told, self._redact = now, told, redact
         self._known, self._counted = Known(), 0
         self._pid = os.getpid()
-        self._is_leading = False
+        self._has_company = True
         self._looks, self._looked_at = 0, self._seconds()
         self._session: Session | None = None
         with failures(self.path):
             self._session = self._connect()
             self._tell()
-        self._listener = None if others is None else Listener(url, others)
+        self._listener = None if others is None else Listener(url, others, self._is_own)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresTransaction]:
@@ -110,8 +110,8 @@ class PostgresStore:
             self._commit(session, transaction)
             self._counted = counts.written if self._counted > GATHER else self._counted + counts.written
             transaction.committed()
-            if transaction.leads is not None:
-                self._is_leading = transaction.leads
+            if transaction.has_company is not None:
+                self._has_company = transaction.has_company
 
     def lead(self, name: str) -> Lead | None:
         """Who was elected last."""
@@ -199,9 +199,10 @@ class PostgresStore:
     def _commit(self, session: Session, transaction: PostgresTransaction) -> None:
         """Commit; when the connection breaks just then, find out what has become of it.
 
-        Who leads finds by itself what it has made ready; another one calls it, once for all that share the commit.
+        Other programs are called, if there were any when one has looked last, once for all that share the commit.
         """
-        calls = [CALL] if transaction.news.ready and not self._is_leading else []
+        is_news = bool(transaction.news.ready) or transaction.is_urgent
+        calls = [CALL] if is_news and self._has_company else []
         try:
             session.commit(*calls)
         except psycopg.OperationalError:
@@ -221,6 +222,11 @@ class PostgresStore:
             if time.monotonic() > until:
                 raise StoreError(self.path, "the server went away in a commit, and has not decided whether it is kept")
             time.sleep(PAUSE * random.uniform(0.5, 1.0))
+
+    def _is_own(self, pid: int) -> bool:
+        """Whether a call comes from here; on the listener's thread. One missed, or heard in vain, does no harm."""
+        session = self._session
+        return session is not None and session.pid == pid
 
     def _seconds(self) -> float:
         return time.monotonic() if self._now is None else self._now() / 1_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from otpy.jobs.errors import StoreVersionError
-from otpy.jobs.model.lead import is_shared
 from otpy.jobs.store.postgres import bulk, insertion, leading, lent, limits
 from otpy.jobs.store.postgres.failures import MISTAKES
 from otpy.jobs.store.postgres.versions import KNOWN
@@ -18,13 +17,16 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from otpy.jobs.model.claim import Settled
-    from otpy.jobs.model.host import Host
+    from otpy.jobs.model.host import Host, HostLook
+    from otpy.jobs.model.job import Job
     from otpy.jobs.model.lead import Fence, Lead
     from otpy.jobs.model.new import Inserted, NewJob
     from otpy.jobs.store.postgres.counts import Counts
     from otpy.jobs.store.postgres.session import Session
 
 __all__ = ["PostgresTransaction"]
+
+J = TypeVar("J", bound="list[Job] | None")
 
 
 class PostgresTransaction(SqlTransaction):
@@ -38,8 +40,10 @@ class PostgresTransaction(SqlTransaction):
         super().__init__(session, now, counts, redact)
         self._session, self._counts = session, counts
         self._held: dict[Fence, str] = {}
-        self.leads: bool | None = None
-        """Whether this program leads, if that has come out."""
+        self.has_company: bool | None = None
+        """Whether other programs work on the store, if that has come out."""
+        self.is_urgent = False
+        """Whether they must hear of it at once, though nothing has become ready."""
 
     @property
     def xid(self) -> str | None:
@@ -84,26 +88,41 @@ class PostgresTransaction(SqlTransaction):
 
     def elect(self, name: str, owner: str, ttl_ms: int, over: Lead | None = None) -> int | None:
         """Lead if nobody else does."""
-        epoch = leading.elect(self._db, name, owner, ttl_ms, over, self.now)
-        self._know(name, leads=epoch is not None)
-        return epoch
+        return leading.elect(self._db, name, owner, ttl_ms, over, self.now)
 
     def lead_on(self, fence: Fence, owner: str, ttl_ms: int) -> bool:
         """Go on leading."""
-        extended = leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
-        self._know(fence.name, leads=extended)
-        return extended
+        return leading.lead_on(self._db, fence, owner, ttl_ms, self.now)
 
     def resign(self, fence: Fence, owner: str) -> None:
         """Lead no longer."""
         leading.resign(self._db, fence, owner, self.now)
         self._held.clear()
-        self._know(fence.name, leads=False)
 
     def activate(self, version: str | None) -> None:
         """Have one version do what says none."""
         super().activate(version)
         self._held.clear()
+        self.is_urgent = True
+
+    def hosts(self) -> list[HostLook]:
+        """Those that are known."""
+        found = super().hosts()
+        self.has_company = sum(one.is_alive for one in found) > 1
+        return found
+
+    def pause(self, queue: str) -> None:
+        """Give none of its jobs; what programs have claimed ahead is to be given back."""
+        super().pause(queue)
+        self.is_urgent = True
+
+    def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
+        """Cancel jobs."""
+        return self._stopped(super().cancel(ids, reason))
+
+    def fire(self, id: str, at: int, run_at: int, fence: Fence) -> list[Job] | None:
+        """Enqueue the job of a schedule."""
+        return self._stopped(super().fire(id, at, run_at, fence))
 
     def _under(self, fence: Fence) -> str | None:
         """Asked once: from then on nobody else can be elected until the end."""
@@ -115,7 +134,7 @@ class PostgresTransaction(SqlTransaction):
         """Who was elected last."""
         return leading.leads(self._db, prefix)
 
-    def _know(self, name: str, *, leads: bool) -> None:
-        """What has come out of who leads; who holds a name shared among programs has nobody's duties by that."""
-        if not is_shared(name):
-            self.leads = leads
+    def _stopped(self, jobs: J) -> J:
+        """Those of them that there are run somewhere, and are to be ended."""
+        self.is_urgent |= bool(jobs)
+        return jobs

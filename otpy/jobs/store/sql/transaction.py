@@ -16,6 +16,7 @@ from otpy.jobs.store.sql import again, claims, enqueue, fair, hosts, looks, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractContextManager
 
     from otpy.jobs.model.claim import Ask, Once
@@ -73,6 +74,10 @@ class SqlTransaction(ABC):
     def has_ready(self, queue: str) -> bool:
         """Whether a job of it is ready now."""
         return looks.has_ready(self._db, queue)
+
+    def taken(self, queues: AbstractSet[str]) -> None:
+        """Nothing of these is news."""
+        self._tally.ready = self._tally.ready - queues  # who has looked at the news keeps what was so then
 
     def age(self, step_ms: int, limit: int, fence: Fence) -> int | None:
         """Move up what has waited."""
