@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.control.snapshot import Inspected
+    from otpy.jobs.model.host import HostLook
     from otpy.jobs.model.server import Holder, ServerLook, TableLook
 
-__all__ = ["of_server"]
+__all__ = ["of_server", "of_versions"]
 
 OLD = 60.0
 """Seconds after which an open transaction is told of."""
@@ -50,6 +51,7 @@ def jobs(system: Inspected) -> Iterator[Finding]:
                 yield Finding("error", path, text)
         try:
             yield from _unroutable(engine, path)
+            yield from of_versions(client.active(), client.hosts(), path)
             look = client.server()
         except StoreError as error:
             yield Finding("error", path, f"its store cannot be read: {visible(str(error), 500)}")
@@ -63,6 +65,18 @@ def _unroutable(engine: Addressee, path: str) -> Iterator[Finding]:
             f"no agent here can take {number} ready jobs of the queue {visible(queue, 80)}: otpy jobs list shows them"
         )
         yield Finding("warning", path, text)
+
+
+def of_versions(active: str | None, hosts: list[HostLook], path: str) -> Iterator[Finding]:
+    """What is to be said of the version whose turn it is; which programs have it is not known where none is."""
+    versions = {one.host.version for one in hosts if one.is_alive}
+    if active is not None and versions and active not in versions:
+        known = ", ".join(visible(one, 80) for one in sorted(versions) if one) or "no version at all"
+        text = (
+            f"version {visible(active, 80)} is active and no program has it: nobody leads, and what says no version "
+            f"waits; otpy jobs activate switches, programs have {known}"
+        )
+        yield Finding("error", path, text)
 
 
 def of_server(look: ServerLook, path: str) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["GOODBYE", "Badge", "Membership"]
+__all__ = ["GOODBYE", "Badge", "Door", "Membership"]
 
 GOODBYE = 2.0
 """Seconds that the store may take at most to hear that a program is gone."""
@@ -85,13 +85,17 @@ class Membership(GenServer):
         self.station: Station | None = None
         """What the scheduler was told."""
         self.trusted_until = 0.0
+        self.is_closed = False
+        """Whether this program is told to stop, as far as is known here."""
         self._is_asked = self._is_out = False
         self._beat, self._check = Alarm(self, "beat"), Alarm(self, "check")
         self.ref.tell("beat")
 
     def handle_info(self, message: object) -> None:
-        """The time has come; or the scheduler asks for whom it may claim, or was refused."""
+        """The time has come; or a scheduler begins, and asks for whom it may claim, or was refused."""
         match message:
+            case "begin":
+                self._open()
             case "look":
                 self._is_asked = True
                 self._appear()
@@ -117,11 +121,27 @@ class Membership(GenServer):
         self._beat.set(min(self.setup.beat_seconds, self.trusted_until - now))
         self._post(done.station if now < self.trusted_until else None)
 
+    @cast
+    def close(self) -> None:
+        """The work is about to end: be given nothing more, and have all see that."""
+        self.is_closed = True
+        one = self.badge.host.id
+        self.writer.cast(Writer.submit, lambda tx: tx.drain(one), lambda _: None)
+
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """Be gone at once, and not only when the time is over."""
         one = self.badge.host.id
         with suppress(StoreError, CallError):
             self.writer.within(GOODBYE / 2).call(Writer.run, lambda tx: tx.leave(one))
+
+    def _open(self) -> None:
+        """The work has ended and begins again: who was given nothing more comes back as another one."""
+        if self.is_closed:
+            before, self.is_closed = self.badge.host.id, False
+            self.badge.change()
+            self.writer.cast(Writer.submit, lambda tx: tx.leave(before), lambda _: None)
+        self._is_asked = True
+        self._appear()
 
     def _appear(self) -> None:
         """One round is on its way at a time."""
@@ -132,7 +152,22 @@ class Membership(GenServer):
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Membership.appeared, done, error))
 
     def _post(self, station: Station | None) -> None:
-        """Tell the scheduler what it does not know."""
+        """Tell the scheduler what it does not know; one that is not there yet asks when it begins."""
         if self._is_asked or station != self.station:
             self.station, self._is_asked = station, False
-            self.scheduler.cast(Scheduler.post, station)
+            if (scheduler := self.scheduler.whereis()) is not None:
+                scheduler.cast(Scheduler.post, station)
+
+
+class Door(GenServer):
+    """Stands behind the work in the order of starts, and so is closed before that ends."""
+
+    trap_exit = True
+
+    def init(self, setup: Setup) -> None:
+        """Is open."""
+        self.membership = self.system.ref(setup.actor(Membership, "membership"))
+
+    def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
+        """Nothing more comes in."""
+        self.membership.cast(Membership.close)

@@ -19,7 +19,7 @@ from otpy.jobs.endings import Endings
 from otpy.jobs.health import Health
 from otpy.jobs.herald import Herald
 from otpy.jobs.leader import LEAVE, Leader
-from otpy.jobs.membership import GOODBYE, Badge, Membership
+from otpy.jobs.membership import GOODBYE, Badge, Door, Membership
 from otpy.jobs.steward import Steward
 from otpy.jobs.store.opening import clock_of, open_store, readers_of
 from otpy.jobs.store.sqlite.store import MEMORY
@@ -110,15 +110,16 @@ class SharedEngine(Engine):
     @classmethod
     def sealed_stop(cls) -> float:
         """As above; the work has its own time."""
-        return BRIEF + LEAD_END + LEAVE + BRIEF + DRAIN + GOODBYE + WORKER_SHUTDOWN
+        return BRIEF + LEAD_END + LEAVE + BRIEF + BRIEF + DRAIN + GOODBYE + WORKER_SHUTDOWN
 
     def children(self) -> list[ChildSpec]:
-        """In start order: who leads resigns before the work ends, and the others hear last that the program is gone."""
+        """In start order: who leads resigns, then the others see that this program drains, and last that it is gone."""
         setup, name = self.setup, self.setup.actor(Membership, "membership")
         return [
             self._writer(),
             child(Membership, setup, self.badge).opts(id="membership", name=name, shutdown=GOODBYE),
             child(Work, setup).opts(id="work", shutdown=DRAIN),
+            child(Door, setup).opts(id="door", shutdown=BRIEF),
             *self._leading(child(Leader, setup, self.badge), LEAD_END),
             self._endings(),
         ]

@@ -8,7 +8,7 @@ import pytest
 
 from otpy import jobs
 from otpy.control.doctor import look_over
-from otpy.jobs.doctor import of_server
+from otpy.jobs.doctor import of_server, of_versions
 from support.postgres import empty_url, server
 
 if TYPE_CHECKING:
@@ -145,3 +145,18 @@ def test_jobs_that_nobody_can_do_and_a_store_that_keeps_nothing_are_found(
     monkeypatch.setattr(jobs.Client, "readiness", lambda _: problem)
     (two,) = look_over(system)  # type: ignore[arg-type]  # as above
     assert str(two) == "t/jobs: it takes in no jobs, for 3 s now: it is gone"
+
+
+def test_a_version_that_is_active_and_that_nobody_has_is_told() -> None:
+    def looks(*versions: str, is_alive: bool = True) -> list[jobs.HostLook]:
+        times: dict[str, Any] = {"arrived_at": 0, "beat_at": 0, "until": 0, "draining_since": None}
+        hosts = [jobs.Host(id=one, name="a:1", version=one) for one in versions]
+        return [jobs.HostLook(host=host, is_alive=is_alive, **times) for host in hosts]
+
+    assert list(of_versions("blue", looks("blue", "green"), "shop/jobs")) == []
+    assert list(of_versions(None, looks("green"), "shop/jobs")) == []
+    assert list(of_versions("blue", [], "shop/jobs")) == []
+    (one,) = of_versions("blue", looks("green", "") + looks("blue", is_alive=False), "shop/jobs")
+    assert one.level == "error"
+    assert one.text.startswith("version blue is active and no program has it: nobody leads")
+    assert one.text.endswith("programs have green")

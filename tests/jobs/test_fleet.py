@@ -134,7 +134,9 @@ def test_the_end_of_the_leader_leaves_the_work_of_others_alone(fleet: Callable[.
 
 def test_who_stops_resigns_first_then_drains_and_then_is_gone(fleet: Callable[..., Fleet], gate: Gate) -> None:
     kind = held(gate)
-    two = fleet(2, [kind], crews=ONE)
+    two = fleet(1, [kind], crews=ONE)
+    two.clock.advance(0.1)
+    two.begin("b")
     two.client("a").enqueue_all([kind.new() for _ in range(2)])
     two.clock.advance(1.0)
     gate.reached(2)
@@ -145,12 +147,31 @@ def test_who_stops_resigns_first_then_drains_and_then_is_gone(fleet: Callable[..
     assert [event.is_well for event in two.told("a", LeaderResigned)] == [True]
     assert two.leads() == ["b"]
     assert two.running() == {"a": 1, "b": 1}
-    assert all(until > two.now() for _, until, _ in two.hosts())
+    assert [(one.is_alive, one.is_leading, one.draining_since is None) for one in two.client("b").hosts()] == [
+        (True, False, False),
+        (True, True, True),
+    ]
     gate.open()
     two.clock.advance(1.0)
     assert not two.engines["a"].is_alive()
     assert two.rows("state, attempt") == [("done", 1), ("done", 1)]
     assert sorted(until > two.now() for _, until, _ in two.hosts()) == [False, True]
+
+
+def test_work_that_begins_again_does_so_as_another_program(fleet: Callable[..., Fleet], gate: Gate) -> None:
+    """Who stops is given nothing more; so is who only seems to stop, for its work has failed for good."""
+    kind = held(gate)
+    one = fleet(1, [kind], crews=ONE)
+    gate.open()
+    before = one.client("a").hosts()[0].host.id
+    one.engines["a"].actor.entry_of("work").ref.kill()
+    one.clock.advance(1.0)
+    made = one.client("a").enqueue(kind.new())
+    one.clock.advance(1.0)
+    assert DOERS[made.id] == "a"
+    first, second = sorted(one.client("a").hosts(), key=lambda look: look.is_alive)
+    assert (first.host.id, first.is_alive, second.is_alive) == (before, False, True)
+    assert one.leads() == ["a"]
 
 
 @pytest.mark.parametrize("is_async", [True, False])

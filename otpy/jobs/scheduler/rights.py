@@ -44,7 +44,7 @@ class Rights:
         """Whether others claim as well."""
         self._giver: NamedRef[Any] = system.ref(f"{engine}/{'membership' if self.is_shared else 'leader'}")
         if self.is_shared:
-            self._giver.tell("look")
+            self._giver.tell("begin")
 
     def give(self, station: Station | None) -> None:
         """Have this one from now on."""
