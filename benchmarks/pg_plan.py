@@ -83,4 +83,23 @@ def waits() -> list[Experiment]:
     ]
 
 
-PG_JOBS = [*throughput(), *waits()]
+def hosts() -> Experiment:
+    """What it helps that every program works."""
+    row = Row(
+        name="pg_hosts",
+        unit="jobs/s",
+        what="three programs on one database work off no-op jobs that come in one commit, four at once in each; beside "
+        "them one program. On two cores the three share them with the server",
+    )
+    return Experiment(
+        name="pg_hosts",
+        rows=(row,),
+        sides=(OTPY,),
+        fresh=True,
+        rounds=(3, 1),
+        full={"jobs": 10_000, "programs": 3},
+        quick={"jobs": 1_000},
+    )
+
+
+PG_JOBS = [*throughput(), *waits(), hosts()]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count as counting
 from typing import TYPE_CHECKING
 
 import otpy
 from benchmarks.databases import BATCH, CONCURRENCY, counter, database
 from benchmarks.jobs_program import IDLE
+from benchmarks.jobs_program import noop as nothing
 from benchmarks.jobs_side import done, survived
 from benchmarks.measure import rate, wait_for
 from benchmarks.model import Figures
 from benchmarks.otpy_side import VERSION
-from benchmarks.programs import latency
+from benchmarks.programs import latency, started
 from benchmarks.stores import one_by_one
 from otpy import jobs
+from otpy.jobs.spec import new_job
+from otpy.jobs.store.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +30,7 @@ __all__ = ["MEASURES", "VERSION"]
 
 CREW = jobs.Crew(name="pool", size=CONCURRENCY)
 LEASE = 15.0
+DONE = "select coalesce(sum(number), 0) from otpy_tally where state = 'done'"
 EPOCH = "select coalesce(max(epoch), 0) from otpy_term"
 RUN = counting(1)
 """Jobs that have been run by this process."""
@@ -87,9 +91,31 @@ def failover(job: Job) -> Figures:
     return Figures(values={"pg_failover_leases": led, "pg_rescue_leases": begun})
 
 
+def hosts(job: Job) -> Figures:
+    """So many programs, and one; what is to be done comes to them in one commit."""
+    one, many = (_worked_off(number, job.size("jobs")) for number in (1, job.size("programs")))
+    return Figures(values={"pg_hosts": many, "pg_hosts@one program": one})
+
+
+def _worked_off(programs: int, count: int) -> float:
+    """Jobs a second."""
+    with (
+        database() as url,
+        started(*[("jobs_program", url, LEASE)] * programs),
+        counter(url, DONE) as kept,
+        closing(PostgresStore(url)) as store,
+    ):
+        began = time.perf_counter()
+        with store.transaction() as tx:
+            tx.insert([new_job(nothing.new(), tx.now)] * count)
+        wait_for(lambda: kept() == count)
+        return count / (time.perf_counter() - began)
+
+
 MEASURES: dict[str, Callable[[Job], Figures]] = {
     "pg_enqueue_bulk": enqueue,
     "pg_work": work,
     "pg_latency": waits,
     "pg_failover": failover,
+    "pg_hosts": hosts,
 }
