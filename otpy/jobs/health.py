@@ -50,12 +50,15 @@ class Health:
         self.outage: Outage | None = None
         self.asked_at: float | None = None
         """When the store was asked for what it has not answered yet; None while it is asked for nothing."""
+        self.is_slow = False
+        """Whether the last failure took long to come, so that the next one will."""
         self.stale = 0
         """Writes about attempts that were over."""
 
     def failed(self, error: StoreError, now: float, *, is_look: bool = False) -> bool:
         """The store has failed; whether it was well until then. `is_look`: nothing was to be written."""
         outage = self.outage
+        self.is_slow = self.asked_at is not None and now - self.asked_at > HANGS
         if outage is None:
             self.outage = Outage(error, now, now, is_of_looks=is_look)
         else:
@@ -91,7 +94,7 @@ class Health:
         outage, asked_at = self.outage, self.asked_at
         if outage is None or asked_at is None or not outage.is_failing or type(outage.error) is not StoreError:
             return None
-        return outage.told(now) if now - asked_at > HANGS else None
+        return outage.told(now) if self.is_slow or now - asked_at > HANGS else None
 
     def readiness(self, path: str, now: float, patience: float) -> Readiness:
         """Whether anything is kept; a store that has not answered for longer than one waits for it keeps nothing."""

@@ -15,6 +15,7 @@ from otpy.jobs.model.lead import SHARED, NameLook
 from otpy.jobs.model.look import Look, Readiness, limit_problem
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.staff import Staff
+from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.where import shown
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
@@ -158,9 +159,9 @@ class Looking:
         engine = engine_at(self._system, self._name)
         if engine is None:
             return Readiness(problem=str(NoEngineError(self._name)))
-        if self._writer.whereis() is None:
-            return Readiness(problem=f"the engine {self._name} is about to open its store")
         setup = engine.setup
+        if self._writer.whereis() is None or not (engine.readers.is_open or setup.path == MEMORY):
+            return Readiness(problem=f"the engine {self._name} is about to open its store")
         found: Readiness = engine.health.readiness(shown(setup.path), self._system.clock.now(), setup.busy_seconds)
         return found
 

@@ -76,10 +76,13 @@ class Writer(GenServer):
         self._herald = herald
         self.health = Health() if health is None else health
         self._pauses = Backoff(first=min(FIRST, most), most=most)
+        self.health.asked_at = self.system.clock.now()
         try:
             store = opened()
         except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
             return Fail(Shutdown(str(error)))
+        finally:
+            self.health.asked_at = None
         self.store = self.use(closing(store))
         self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
         self._failure: StoreError | None = None

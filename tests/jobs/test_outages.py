@@ -11,11 +11,13 @@ import otpy
 from otpy import jobs
 from otpy.events import LeaderLost, StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs import health
+from otpy.jobs.engine import Engine
 from otpy.testing import Gate, Recorder
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.any_python
 
@@ -45,6 +47,7 @@ def kinds(gate: Gate) -> list[Any]:
     return [wait, note]
 
 
+@pytest.mark.report("J14", "celery/celery#8030")
 def test_a_job_goes_on_while_the_server_is_away_and_what_came_of_it_is_kept_when_that_is_back(
     system: otpy.System, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,15 +136,20 @@ def test_who_hangs_is_told_of_at_once_when_it_has_failed_before() -> None:
     assert state.hangs(20.0) is None
     assert state.readiness("here", 14.0, 5.0).is_ready
     assert state.readiness("here", 16.0, 5.0) == jobs.Readiness(problem="here: it does not answer", since=6.0)
+    state.asked_at = None
     state.failed(jobs.StoreError("here", "it is gone"), 20.0)
     state.failed(jobs.StoreError("here", "it is gone"), 22.0)
     state.asked_at = 22.0
     assert state.hangs(22.1) is None
+    state.asked_at = 21.0
+    state.failed(jobs.StoreError("here", "it is gone"), 22.0)
+    state.asked_at = 22.0
+    assert state.hangs(22.0) is not None, "the one before has lasted long, too"
     told = state.hangs(23.0)
     assert told is not None
-    assert str(told) == "here: it is gone; nothing has been kept for 3 s, in 2 tries"
+    assert str(told) == "here: it is gone; nothing has been kept for 3 s, in 3 tries"
     assert state.readiness("here", 24.0, 5.0) == jobs.Readiness(
-        problem="here: nothing is kept, in 2 tries: it is gone", since=4.0
+        problem="here: nothing is kept, in 3 tries: it is gone", since=4.0
     )
     state.failed(jobs.StoreBusyError("here", "another has it"), 23.0)
     assert state.hangs(25.0) is None, "what others hold they may let go at any time"
@@ -168,5 +176,23 @@ def test_who_stands_by_tells_of_the_outage_and_lives_through_it(
     assert other.stop(timeout=10.0) == []
 
 
-def test_a_probe_is_told_when_no_engine_runs(system: otpy.System) -> None:
-    assert jobs.of(system).readiness().problem == str(jobs.NoEngineError("jobs"))
+def test_a_probe_is_told_when_no_engine_runs_and_when_it_has_not_opened_its_store(
+    system: otpy.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = jobs.of(system)
+    assert client.readiness().problem == str(jobs.NoEngineError("jobs"))
+    with Gate() as opening:
+        real = Engine._open
+
+        def slow(self: Engine) -> Any:
+            opening.wait()
+            return real(self)
+
+        monkeypatch.setattr(Engine, "_open", slow)
+        start = threading.Thread(target=lambda: system.start(jobs.engine(tmp_path / "jobs.db", kinds(opening))))
+        start.start()
+        opening.reached()
+        assert client.readiness().problem == "the engine jobs is about to open its store"
+        opening.open()
+        start.join()
+    assert client.readiness().is_ready
