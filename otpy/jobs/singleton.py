@@ -79,6 +79,11 @@ class Post:
         """Seconds after which the child has ended, or was killed."""
         return self.stop + self.lease * MARGIN / 2
 
+    @property
+    def leave(self) -> float:
+        """Seconds after which the name is given back as well."""
+        return self.end + RESIGN + BRIEF
+
 
 class Singleton(Supervisor):
     """Where a name's child runs while this program holds the name, and who takes part in its election."""
@@ -88,6 +93,7 @@ class Singleton(Supervisor):
     def init(self, post: Post) -> None:
         """Of this one."""
         self.post = post
+        self.max_seconds = max(self.max_seconds, 2 * post.leave)
 
     @classmethod
     def declares_by_itself(cls) -> bool:
@@ -109,7 +115,7 @@ class Singleton(Supervisor):
             child(Steward, "its child", held, candidate).opts(
                 id="steward", name=post.actor(Steward, "steward"), shutdown=BRIEF
             ),
-            child(Holder, post).opts(id="candidate", name=candidate, shutdown=post.end + RESIGN + BRIEF),
+            child(Holder, post).opts(id="candidate", name=candidate, shutdown=post.leave),
         ]
 
 
@@ -194,7 +200,7 @@ def singleton(
     engine: str = "jobs",
     lease: float = 15.0,
     max_restarts: int = 3,
-    max_seconds: float = 5.0,
+    max_seconds: float | None = None,
 ) -> ChildSpec:
     """A child that exists once in all programs that share the engine's store, whichever of them that is.
 
@@ -217,7 +223,7 @@ def singleton(
             the child may take to stop, are not used; a third lie between two renewals. What is left is the outage of
             the store that changes nothing.
         max_restarts: of the child, within `max_seconds`, before the name is given back.
-        max_seconds: the window, in seconds.
+        max_seconds: the window, in seconds; None means a lease, which is longer than an `init` may hang.
 
     Raises:
         SpecError: options that cannot work.
@@ -229,7 +235,8 @@ def singleton(
             raise SpecError("singleton", f"{what}={safe_repr(value)}: a text")
     if not is_seconds(lease):
         raise SpecError(name, f"lease={safe_repr(lease)}: seconds > 0, and less than {MOST_SECONDS:g}")
-    problem = Window(max_restarts, max_seconds).problem()
+    window = lease if max_seconds is None else max_seconds
+    problem = Window(max_restarts, window).problem()
     if problem is not None:
         raise SpecError(name, problem)
     post = Post(
@@ -239,7 +246,7 @@ def singleton(
         lease=lease,
         stop=_stop(name, _spec(name, made, _never(name)), lease),
         max_restarts=max_restarts,
-        max_seconds=max_seconds,
+        max_seconds=window,
     )
     return child(Singleton, post).opts(id=name)
 

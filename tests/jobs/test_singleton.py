@@ -10,7 +10,7 @@ import pytest
 
 import otpy
 from otpy.actors.survey import survey
-from otpy.core.doubts import stop_time
+from otpy.core.doubts import doubts, stop_time
 from otpy.errors import SpecError, StartError
 from otpy.events import NameHeld, NameLost, NameResigned
 from otpy.jobs.candidate import RESIGN
@@ -404,3 +404,4 @@ def test_a_look_at_a_tree_knows_how_long_a_name_takes_to_stop() -> None:
     assert found.errors == ()
     assert found.root is not None
     assert stop_time(found.root) >= 2.0 + 2.0 + 1.0
+    assert [str(one) for one in doubts(found.root, deadline=30.0)] == []
