@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .chaos.law import MINUTE_MS, RULES, Known, Step, problems
+from .chaos.law import MINUTE_MS, RULES, problems
+from .chaos.steps import Known, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ NEW: dict[str, Any] = {
     "own_key": "k",
     "unique_key": "u",
     "unique_until": "finished",
+    "tenant": "",
     "schedule": None,
 }
 
@@ -38,7 +40,7 @@ class Book:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.rows: dict[int, dict[str, Any]] = {}
-        self.term: dict[str, Any] = {"owner": "", "epoch": 0}
+        self.term: dict[str, Any] = {"name": "jobs", "owner": "", "epoch": 0}
         self.fired: dict[str, Any] | None = None
 
     def note(self, at: int, who: str, what: str, old: Any, new: Any) -> None:
@@ -51,9 +53,9 @@ class Book:
         self.note(at, who, "job", old, self.rows[id])
 
     def elect(self, at: int, who: str, epoch: int, until: int = 60_000) -> None:
-        old, self.term = self.term, {"owner": f"m:{who[-1]}:uuid", "epoch": epoch}
+        old, self.term = self.term, {"name": "jobs", "owner": f"m:{who[-1]}:uuid", "epoch": epoch}
         self.note(at, who, "term", old, self.term)
-        self.note(at, who, "beat", None, {"epoch": epoch, "expires_at": NOON + until})
+        self.note(at, who, "beat", None, {"name": "jobs", "epoch": epoch, "expires_at": NOON + until})
 
     def claim(self, at: int, who: str, id: int = 7, **fields: Any) -> None:
         token = self.rows[id]["token"] + 1
@@ -157,6 +159,14 @@ def _job_of_time(book: Book, *times: int) -> None:
         book.job(60_011, B, number, own_key=f"s at {NOON + time}", unique_key=None, schedule="s", state="done")
 
 
+def _under(book: Book, who: str, epoch: int) -> None:
+    """A name that A holds by its second epoch."""
+    for number in (1, 2):
+        book.note(4_000, A, "term", None, {"name": "clerk", "owner": "m:1:uuid", "epoch": number})
+    book.job(4_001, A, 8, own_key=None, unique_key=None, state="dead", tenant="under clerk 2")
+    book.job(4_002, who, 9, own_key=None, unique_key=None, state="dead", tenant=f"under clerk {epoch}")
+
+
 BAD: list[tuple[str, Callable[[Book], object]]] = [
     ("history: job 7", lambda book: book.note(4_000, B, "job", {**NEW, "state": "ready"}, NEW)),
     ("I1: k was acknowledged", _lost),
@@ -184,11 +194,13 @@ BAD: list[tuple[str, Callable[[Book], object]]] = [
     ("I7: the schedule s was fired for []", lambda book: book.steps.pop()),
     (f"I7: s at {NOON + MINUTE_MS}: 2 jobs", lambda book: _job_of_time(book, MINUTE_MS, MINUTE_MS)),
     (f"I7: s at {NOON + 5}: a job, and was not", lambda book: _job_of_time(book, 5)),
-    ("I8: epoch 3 was elected while 2 had 1 ms", lambda book: book.elect(59_999, A, 3)),
+    ("I8: epoch 3 of jobs was elected while 2 had 1 ms", lambda book: book.elect(59_999, A, 3)),
     ("I8: epoch 4 after 2", lambda book: book.elect(60_020, A, 4)),
     ("I8: a.1 wrote as a leader while m:2:uuid led", _given_by_no_leader),
     ("I8: a.1 was given job 8, and is no living host", _given_to_a_dead_host),
     ("I8: b.2 wrote as a leader while m:1:uuid led", _fired_by_no_leader),
+    ("I8: b.2 wrote under epoch 1 of clerk, which has 2", lambda book: _under(book, B, 1)),
+    ("I8: b.2 wrote under epoch 2 of clerk, which has 2", lambda book: _under(book, B, 2)),
     ("I10: not ended: {8: 'running'}", second),
 ]
 

@@ -67,7 +67,7 @@ def cut() -> Cut:
     ("at", "who", "is_found"), [(150, "h2-7.1", True), (150, "h1-7.1", False), (200, "h2-7.1", False)]
 )
 def test_what_is_written_by_who_was_cut_off_is_found(cut: Any, at: int, who: str, is_found: bool) -> None:  # noqa: FBT001
-    from .chaos.law import Step  # noqa: PLC0415 - as above
     from .chaos.partition import silent  # noqa: PLC0415 - as above
+    from .chaos.steps import Step  # noqa: PLC0415 - as above
 
     assert bool(silent([Step(at, who, "job", None, {})], [cut])) == is_found

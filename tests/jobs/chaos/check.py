@@ -8,14 +8,15 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from .history import of_file
-from .law import Known, problems, rows_of
+from .law import problems
+from .steps import Known, rows_of
 from .works import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from .law import Step
+    from .steps import Step
 
 __all__ = ["judge", "lines_of", "problems_of_file"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from .law import Step
+from .steps import Step
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,7 +31,7 @@ create table if not exists chaos (
 FILE_TRIGGER = """
 create trigger if not exists chaos_{what}_{event} after {event} on {table} begin
     insert into chaos (at, who, what, old, new, leader, epoch) values (chaos_now(), chaos_who(), '{what}', {old}, {new},
-        (select owner from otpy_leader), (select epoch from otpy_leader));
+        (select owner from otpy_leader where name = 'jobs'), (select epoch from otpy_leader where name = 'jobs'));
 end
 """
 FILE_TABLES = {"job": ("otpy_job", JOB), "schedule": ("otpy_schedule", SCHEDULE), "term": ("otpy_leader", LEADER)}
@@ -48,7 +48,7 @@ declare
     led record;
     data text[] := array['args', 'meta', 'job', 'progress', 'checkpoint', 'result'];
 begin
-    select owner, epoch into led from otpy_term limit 1;
+    select owner, epoch into led from otpy_term where name = 'jobs';
     insert into chaos (at, began, who, what, old, new, leader, epoch) values (
         cast(extract(epoch from clock_timestamp()) * 1000 as bigint) + {shift_ms},
         cast(extract(epoch from now()) * 1000 as bigint) + {shift_ms},

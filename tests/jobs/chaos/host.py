@@ -6,14 +6,18 @@ import logging
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import otpy
+from otpy import jobs
 from otpy.errors import StartError
 from otpy.jobs.client import of
+from otpy.jobs.model.lead import SHARED
 from otpy.jobs.store.postgres import guest, session
 
-from .works import Asking, begin, engine, history, kill_one
+from .terms import UNDER
+from .works import STAMP, Asking, begin, engine, history, kill_one
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,18 +47,35 @@ def live(folder: Path, life: Life, where: Where, url: str) -> int:
     logging.basicConfig(format="%(asctime)s %(message)s")
     system = otpy.System(life.name, max_zombies=100)
     try:
-        jobs = system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=LEASE, poll=0.2))
+        begun = system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=LEASE, poll=0.2))
     except StartError:
         system.stop(timeout=5.0)
         return NO_SERVER
+    clerk = jobs.singleton("clerk", lambda fence: otpy.child(Clerk, fence).opts(shutdown=0.2), lease=LEASE)
+    system.start(clerk)
     asking = Asking(of(system), folder, life, where)
-    while not told and jobs.is_alive():
+    while not told and begun.is_alive():
         if not (folder / CALM).exists():
             _be_busy(system, asking)
         time.sleep(asking.chance.uniform(0.02, 0.3))
     left = system.stop(timeout=10.0)
     history().say(stopped=[str(one) for one in left])
     return 1 if left or not told else 0
+
+
+class Clerk(otpy.GenServer):
+    """Exists once in all programs, and writes under its epoch again and again."""
+
+    def init(self, fence: jobs.Fence) -> None:
+        """Under this one."""
+        self.fence, self.jobs = fence, jobs.of(self.system).under(fence)
+        self.send_interval(LEASE / 5, "write")
+
+    def handle_info(self, message: object) -> None:
+        """It may be too late for it."""
+        with suppress(otpy.errors.OtpyError):
+            tenant = f"{UNDER}{SHARED}{self.fence.name} {self.fence.epoch}"
+            self.jobs.enqueue(STAMP.new("clerk").opts(tenant=tenant))
 
 
 def _be_busy(system: otpy.System, asking: Asking) -> None:

@@ -7,14 +7,16 @@ it is as true as the rows, and asks no program what it believes to have done.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from .steps import History, Known, changes, id_of, rows_of
+from .terms import led_by_one
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["MINUTE_MS", "RULES", "Known", "Step", "problems", "rows_of"]
+__all__ = ["MINUTE_MS", "RULES", "problems"]
 
 WAITING = ("scheduled", "ready")
 FINAL = ("done", "dead", "cancelled", "replayed")
@@ -23,99 +25,16 @@ HELD = {"started": WAITING, "finished": (*WAITING, "running"), "forever": (*WAIT
 MINUTE_MS = 60_000
 
 
-class Step(NamedTuple):
-    """One change of one row."""
-
-    at: int
-    """By the clock of the store, in milliseconds, as it was made: before its commit."""
-    who: str
-    """The program that made it: a name, a dot, and the number of its process."""
-    what: str
-    """`job`, `term`, `beat`, `schedule` or `host`."""
-    old: dict[str, Any] | None
-    new: dict[str, Any] | None
-    leader: str = ""
-    """Who led, as the transaction saw it: as the term has it, `machine:pid:uuid`."""
-    epoch: int = 0
-    began: int = 0
-    """When its transaction began, at the latest; what it has gone by was true then or later."""
-
-    @property
-    def pid(self) -> str:
-        """Of the program that made it."""
-        return self.who.rpartition(".")[2]
-
-    def moves(self, old: str | None, new: str) -> bool:
-        """Whether it takes a job from this state into that one."""
-        return (self.was, self.state) == (old, new)
-
-    @property
-    def was(self) -> str | None:
-        """The state before; None for a job that is new."""
-        return None if self.old is None else self.old["state"]
-
-    @property
-    def state(self) -> str | None:
-        """The state after; None for one that is gone."""
-        return None if self.new is None else self.new["state"]
-
-    @property
-    def is_claim(self) -> bool:
-        """Whether a job was given to an agent."""
-        return self.what == "job" and self.state == "running" and self.was != "running"
-
-    @property
-    def is_end(self) -> bool:
-        """Whether an attempt ended."""
-        return self.what == "job" and self.was == "running" and self.state != "running"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the rows alone cannot tell."""
-
-    keys: Mapping[int, str] = field(default_factory=dict)
-    """Jobs that were acknowledged to who enqueued them under these keys of their own."""
-    unique: Sequence[tuple[int, str]] = ()
-    """Jobs that were given to who asked for one with this unique key."""
-    limits: Mapping[str, int] = field(default_factory=dict)
-    """Of queues."""
-    calm_at: int = 0
-    """When faults had stopped: what was due by then has been fired since."""
-
-
-History = list[Step]
-
-
 def problems(steps: History, known: Known) -> list[str]:
     """All that is wrong, in words."""
     return [one for rule in RULES for one in rule(steps, known)]
 
 
-def rows_of(steps: History) -> dict[int, dict[str, Any]]:
-    """The rows of jobs as they are at the end."""
-    rows: dict[int, dict[str, Any]] = {}
-    for step in _of(steps, "job"):
-        if step.new is not None:
-            rows[step.new["id"]] = step.new
-        elif step.old is not None:
-            rows.pop(step.old["id"], None)
-    return rows
-
-
-def _of(steps: History, what: str) -> Iterator[Step]:
-    return (step for step in steps if step.what == what)
-
-
-def _id(step: Step) -> int:
-    return int((step.new or step.old or {})["id"])
-
-
 def _unbroken(steps: History, _: Known) -> Iterator[str]:
     """Each change begins where the one before has ended: else the history itself is none."""
     last: dict[int, dict[str, Any] | None] = {}
-    for step in _of(steps, "job"):
-        job = _id(step)
+    for step in changes(steps, "job"):
+        job = id_of(step)
         if last.get(job) != step.old:
             yield f"history: job {job} was {step.was}, which nothing had made it"
         last[job] = step.new
@@ -132,8 +51,8 @@ def kept(steps: History, known: Known) -> Iterator[str]:
 def ended_once(steps: History, _: Known) -> Iterator[str]:
     """I2: of each attempt one end is accepted, of an attempt that runs; what has ended has ended."""
     ends: Counter[tuple[int, int]] = Counter()
-    for step in _of(steps, "job"):
-        job = _id(step)
+    for step in changes(steps, "job"):
+        job = id_of(step)
         if step.is_end and step.old is not None:
             ends[job, step.old["token"]] += 1
         elif step.state == "done" and step.was != "done":
@@ -147,7 +66,7 @@ def ended_once(steps: History, _: Known) -> Iterator[str]:
 
 def attempts(steps: History, _: Known) -> Iterator[str]:
     """I3: no more than there may be."""
-    claims = Counter(_id(step) for step in steps if step.is_claim)
+    claims = Counter(id_of(step) for step in steps if step.is_claim)
     for job, row in rows_of(steps).items():
         if row["errors"] > row["max_errors"] or row["crashes"] > row["max_crashes"]:
             yield f"I3: job {job}: {row['errors']} errors, {row['crashes']} crashes"
@@ -160,8 +79,8 @@ def attempts(steps: History, _: Known) -> Iterator[str]:
 def leased(steps: History, _: Known) -> Iterator[str]:
     """I4: who runs has a lease, and as long as that lasts nobody else has the job."""
     claimed: dict[int, str] = {}
-    for step in _of(steps, "job"):
-        job, old, new = _id(step), step.old or {}, step.new or {}
+    for step in changes(steps, "job"):
+        job, old, new = id_of(step), step.old or {}, step.new or {}
         if new and (step.state == "running") != (new["lease_until"] is not None):
             yield f"I4: job {job} is {step.state}, its lease {new['lease_until']}"
         if step.is_claim:
@@ -178,8 +97,8 @@ def leased(steps: History, _: Known) -> Iterator[str]:
 def one_for_each_key(steps: History, known: Known) -> Iterator[str]:
     """I5: a unique key is that of one job, and whoever asked for one by it was given that one."""
     held: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
-    for step in _of(steps, "job"):
-        job = _id(step)
+    for step in changes(steps, "job"):
+        job = id_of(step)
         for key in chain(_keys(step.old), _keys(step.new)):
             held[key].discard(job)
         for key in _keys(step.new):
@@ -204,26 +123,26 @@ def _keys(row: dict[str, Any] | None) -> Iterator[tuple[str, str]]:
 def limited(steps: History, known: Known) -> Iterator[str]:
     """I6: no more run under leases that last than a queue may have, whenever one comes or comes back to life."""
     held: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    for step in _of(steps, "job"):
+    for step in changes(steps, "job"):
         queue = (step.new or step.old or {})["queue"]
         if queue not in known.limits:
             continue
         if step.new is None or step.state != "running":
-            held[queue].pop(_id(step), None)
+            held[queue].pop(id_of(step), None)
             continue
         is_more = step.is_claim or (step.old is not None and step.old["lease_until"] <= step.at)
-        held[queue][_id(step)] = step.new["lease_until"]
+        held[queue][id_of(step)] = step.new["lease_until"]
         live = sorted(job for job, until in held[queue].items() if until > step.at)
         if is_more and len(live) > known.limits[queue]:
             how = "given" if step.is_claim else "renewed"
-            yield f"I6: {live} of {queue} ({known.limits[queue]}) at once, {_id(step)} {how} by {step.who}"
+            yield f"I6: {live} of {queue} ({known.limits[queue]}) at once, {id_of(step)} {how} by {step.who}"
 
 
 def fired_once(steps: History, known: Known) -> Iterator[str]:
     """I7: each time of a schedule is fired once, and none is left out; that of each minute, as all have it here."""
     fired: defaultdict[str, list[int]] = defaultdict(list)
     planned: dict[str, int] = {}
-    for step in _of(steps, "schedule"):
+    for step in changes(steps, "schedule"):
         if step.new is None:
             continue
         name, at = step.new["id"], step.new["fired_at"]
@@ -243,7 +162,7 @@ def fired_once(steps: History, known: Known) -> Iterator[str]:
 def _jobs_of_times(steps: History, fired: Mapping[str, list[int]]) -> Iterator[str]:
     made = Counter(
         (step.new["schedule"], step.new["own_key"])
-        for step in _of(steps, "job")
+        for step in changes(steps, "job")
         if step.old is None and step.new is not None and step.new["schedule"] is not None
     )
     for (name, key), number in made.items():
@@ -251,74 +170,6 @@ def _jobs_of_times(steps: History, fired: Mapping[str, list[int]]) -> Iterator[s
             yield f"I7: {key}: {number} jobs"
         if int(key.rpartition(" ")[2]) not in fired[name]:
             yield f"I7: {key}: a job, and was not fired"
-
-
-def led_by_one(steps: History, _: Known) -> Iterator[str]:
-    """I8: of two leaders the second is elected when the first one's time is over, and the first writes nothing then."""
-    epoch, owner, until = 0, "", 0
-    hosts = Hosts()
-    for step in steps:
-        new = step.new or {}
-        if step.what == "term" and new.get("epoch", 0) != (step.old or {}).get("epoch", 0):
-            if new["epoch"] != epoch + 1:
-                yield f"I8: epoch {new['epoch']} after {epoch}"
-            if until > step.at and owner != new["owner"]:
-                yield f"I8: epoch {new['epoch']} was elected while {epoch} had {until - step.at} ms"
-            epoch, owner = new["epoch"], new["owner"]
-        until = new.get("expires_at", until)
-        hosts.see(step)
-        if _is_leaders(step, hosts) and (step.epoch != epoch or _pid(step.leader) != step.pid):
-            yield f"I8: {step.who} wrote as a leader while {step.leader} led with epoch {epoch}: {_told(step)}"
-        elif step.is_claim and hosts.are_told and not hosts.has(step):
-            yield f"I8: {step.who} was given job {_id(step)}, and is no living host"
-
-
-class Hosts:
-    """Programs that may be given jobs, where all of them may."""
-
-    def __init__(self) -> None:
-        self.until: dict[str, int] = {}
-        self.claimed: dict[int, str] = {}
-
-    @property
-    def are_told(self) -> bool:
-        """Whether the store knows of any; where it does not, the leader alone has agents."""
-        return bool(self.until)
-
-    def see(self, step: Step) -> None:
-        """What this changes of them."""
-        if step.what == "host":
-            row = step.new or {**(step.old or {}), "until": 0}
-            self.until[_pid(f"{row['name']}:")] = row["until"]
-        elif step.is_claim:
-            self.claimed[_id(step)] = step.pid
-
-    def has(self, step: Step) -> bool:
-        """Whether the program of this step is one that lives."""
-        return self.until.get(step.pid, 0) > step.began
-
-
-def _is_leaders(step: Step, hosts: Hosts) -> bool:
-    """Whether it is something that leaders do."""
-    match step.what:
-        case "schedule":
-            return bool(step.old and step.new and step.old["fired_at"] != step.new["fired_at"])
-        case "job" if step.is_claim:
-            return not hosts.are_told
-        case "job" if step.is_end:
-            return step.pid != hosts.claimed.get(_id(step))
-        case _:
-            return step.what == "job" and step.moves("scheduled", "ready")
-
-
-def _pid(owner: str) -> str:
-    return owner.split(":")[-2] if ":" in owner else ""
-
-
-def _told(step: Step) -> str:
-    return f"{step.what} {(step.new or step.old or {}).get('id')}, {step.was if step.what == 'job' else ''} -> " + (
-        str(step.state) if step.what == "job" else ""
-    )
 
 
 def all_ended(steps: History, _: Known) -> Iterator[str]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from benchmarks.postgres import Server
 
-    from .law import Step
     from .plan import Life
+    from .steps import Step
 
 __all__ = ["RIGHTS", "SETTINGS", "Cut", "Partition", "silent"]
 
@@ -55,7 +55,7 @@ class Partition(Stage):
     def __init__(self, seed: int, seconds: float, folder: Path, server: Server, network: Network) -> None:
         """On a server that is begun in the namespace of this network."""
         super().__init__(seed, seconds, folder, server)
-        self.where = Where("full", "pool", apart=0, without=("loop", "leave"))
+        self.where = Where("full", "pool", apart=0, long=0.2, without=("loop", "leave"))
         self.network = network
         self.cuts: list[Cut] = []
 

@@ -68,6 +68,8 @@ class Where:
     """How many agents have a process of their own: to start those takes as long as a round without them."""
     one_of: int = 2
     """Where there are such agents, one of so many jobs is for them."""
+    long: float = 0.0
+    """The part of jobs that take a second: who is stopped or cut off has some at hand."""
     without: tuple[str, ...] = ()
     """What no job does here, of `HOWS` and `APART`."""
 

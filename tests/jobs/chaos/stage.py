@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from benchmarks.postgres import Server
 
-    from .law import Step
+    from .steps import Step
 
 __all__ = ["Stage", "play"]
 
@@ -54,7 +54,7 @@ class Stage(ABC):
     def __init__(self, seed: int, seconds: float, folder: Path, server: Server) -> None:
         """In this folder, and on a server that is nobody else's."""
         self.seed, self.seconds, self.folder, self.server = seed, seconds, folder, server
-        self.where = Where("full", "pool", apart=1, one_of=8, without=("loop", "for ever"))
+        self.where = Where("full", "pool", apart=1, one_of=8, long=0.2, without=("loop", "for ever"))
         self.pids: dict[int, int] = {}
         self.numbers = count()
         self.later: list[tuple[float, int, Callable[[], None]]] = []

@@ -121,6 +121,12 @@ def act(number: int, how: str) -> object:  # noqa: C901, PLR0912 - one line for 
     return number
 
 
+def long(number: int, how: str) -> object:
+    """The same after a second."""
+    time.sleep(1.0)
+    return act(number, how)
+
+
 async def aact(number: int, how: str) -> object:
     """The same on the loop."""
     return act(number, how)
@@ -133,7 +139,7 @@ def apart(folder: str, number: int, how: str) -> object:
 
 
 def tick(name: str) -> None:
-    """What schedules do."""
+    """What schedules do, and who exists once has done."""
     me = jobs.current()
     HISTORY.say(begin=me.id, token=me.token, how=name)
     HISTORY.say(effect=me.id, token=me.token)
@@ -142,8 +148,10 @@ def tick(name: str) -> None:
 DONE_APART: Any = jobs.job(retry=RETRY, timeout=2 * TIMEOUT, killable=True)(apart)
 ACT: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(act)
 FEW: Any = jobs.job(name="few", queue="few", retry=RETRY, timeout=TIMEOUT)(act)
+LONG: Any = jobs.job(name="long", retry=RETRY, timeout=5.0)(long)
 AACT: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(aact)
 ONLY: Any = jobs.job(name="only", retry=RETRY, timeout=TIMEOUT, unique=lambda number, _: str(number % 2))(act)
+STAMP: Any = jobs.job(name="stamp", retry=RETRY, timeout=TIMEOUT)(tick)
 TICK: Any = jobs.job(retry=RETRY, timeout=TIMEOUT)(tick)
 
 
@@ -153,7 +161,7 @@ def engine(path: Path | str, where: Where, **options: Any) -> ChildSpec:
     apart = [jobs.Crew(name="process", place="process", size=where.apart, spare=0)] if where.apart else []
     return jobs.engine(
         path,
-        [ACT, FEW, AACT, ONLY, TICK, *[DONE_APART] * bool(where.apart)],
+        [ACT, FEW, LONG, AACT, ONLY, STAMP, TICK, *[DONE_APART] * bool(where.apart)],
         crews=crews + apart,
         queues=[jobs.Queue(name, limit=limit) for name, limit in LIMITS.items()],
         cron=[jobs.cron("* * * * *", TICK.new(name), id=name) for name in SCHEDULES],
@@ -180,6 +188,8 @@ class Asking:
         spec = kind.new(index, how).opts(key=key, delay=self.chance.choice((0.0, 0.0, 0.1)))
         if self.where.apart and index % self.where.one_of == 1:
             spec = DONE_APART.new(str(self.folder), index, self._how(APART)).opts(key=key)
+        elif self.where.long > self.chance.random():
+            spec = LONG.new(index, how).opts(key=key)
         HISTORY.say(asked=key)
         try:
             made = self.client.enqueue(spec)
