@@ -183,6 +183,7 @@ BAD: list[tuple[str, Callable[[Book], object]]] = [
     ("I4: job 8 was given while it was scheduled", lambda book: second(book, state="scheduled")),
     ("I4: job 8 has gone from x to y", lambda book: (second(book), book.job(4_500, B, 8, owner="y"))),
     ("I4: job 8 was taken from 2 by a.1, its lease had 1960 ms", _taken_from_the_living),
+    ("I4: job 8 was taken from 2 by a.1", lambda book: (second(book), book.job(4_500, A, 8, lease_until=0))),
     ("I5: [7, 9] have the key k", lambda book: book.job(4_000, B, 9, unique_key=None, state="ready")),
     ("I5: [9, 10] have the key u", lambda book: [book.job(4_000, B, one, own_key=None) for one in (9, 10)]),
     ("I5: u was acknowledged as job 7", lambda book: book.job(4_000, B, unique_key="v")),

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from .steps import History, Known, changes, id_of, rows_of
+from .steps import History, Known, Step, changes, id_of, rows_of
 from .terms import led_by_one
 
 if TYPE_CHECKING:
@@ -89,9 +89,14 @@ def leased(steps: History, _: Known) -> Iterator[str]:
                 yield f"I4: job {job} was given while it was {step.was}, as {new['token']} after {old.get('token')}"
         elif step.was == step.state == "running" and (old["token"], old["owner"]) != (new["token"], new["owner"]):
             yield f"I4: job {job} has gone from {old['owner']} to {new['owner']} without an end"
-        elif step.is_end and step.pid != claimed.get(job) and old["lease_until"] > step.at:
+        elif step.was == "running" and step.pid != claimed.get(job) and _is_cut_short(step, old, new):
             left = old["lease_until"] - step.at
             yield f"I4: job {job} was taken from {claimed.get(job)} by {step.who}, its lease had {left} ms"
+
+
+def _is_cut_short(step: Step, old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether a lease that lasts lasts no longer."""
+    return bool(old["lease_until"] > step.at and (step.is_end or new["lease_until"] < old["lease_until"]))
 
 
 def one_for_each_key(steps: History, known: Known) -> Iterator[str]:
