@@ -11,6 +11,7 @@ from otpy.errors import CallExitError, CallTimeoutError, SpecError
 from otpy.jobs.cron import look_at
 from otpy.jobs.endings import Endings
 from otpy.jobs.errors import BackupError, NoEngineError, NotEndedError
+from otpy.jobs.labels import subsets
 from otpy.jobs.model.lead import SHARED, NameLook
 from otpy.jobs.model.look import Look, Readiness, limit_problem
 from otpy.jobs.scheduler.scheduler import Scheduler
@@ -137,8 +138,18 @@ class Looking:
         return self._look(lambda tx: tx.wants(limit))
 
     def unroutable(self, limit: int = 1_000) -> list[Want]:
-        """Those of `wants` that no crew of this program can take, for want of a label or of the code."""
-        return self._staff().strangers(self.wants(limit))
+        """Those of `wants` that no crew of this program can take, for want of a label or of the code.
+
+        On a server without those that need labels which another program has.
+        """
+        found = self._staff().strangers(self.wants(limit))
+        others = self._labels_elsewhere() if any(one.needs for one in found) else []
+        return [one for one in found if not (one.needs and any(one.needs in labels for labels in others))]
+
+    def _labels_elsewhere(self) -> list[tuple[str, ...]]:
+        """What may be needed of each other program, as `Want.needs` says it."""
+        own = self._begun().host_id
+        return [subsets(one.host.labels) for one in self.hosts() if one.is_alive and one.host.id != own]
 
     def crews(self) -> list[CrewLook]:
         """How many agents there are, crew by crew; none while another program leads."""

@@ -111,8 +111,9 @@ class Membership(GenServer):
         if store_failed(error):
             self._beat.set_again()
             return
-        if not done.is_there:  # it was dead, and that does not end
+        if not done.is_there and done.host == self.badge.host:  # it was dead, and that does not end
             self.badge.change()
+        if done.host != self.badge.host:
             self._appear()
             return
         self.trusted_until = self.setup.trusted_until(done.sent_at)

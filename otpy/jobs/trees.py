@@ -53,6 +53,11 @@ class Engine(Supervisor):
         self.herald = Herald(self.system, setup.name)
         self.readers = self.use(closing(readers_of(self.setup)))
 
+    @property
+    def host_id(self) -> str | None:
+        """What the programs on a server call this one just now; None on a file."""
+        return None
+
     @classmethod
     def sealed_stop(cls) -> float:
         """Nothing in it is the user's to mend, and its options were checked when it was declared."""
@@ -106,6 +111,11 @@ class SharedEngine(Engine):
         """As a program that nobody has seen yet."""
         self.badge = Badge(setup)
         super().init(setup)
+
+    @property
+    def host_id(self) -> str | None:
+        """As above."""
+        return self.badge.host.id
 
     @classmethod
     def sealed_stop(cls) -> float:

@@ -340,3 +340,16 @@ def test_on_a_file_who_leads_is_of_the_active_version(make: Callable[..., Pair])
     two.clock.advance(3.0)
     assert two.leads() == ["a"]
     assert [event.is_well for event in two.told(1, LeaderResigned)] == [True]
+
+
+def test_what_another_program_has_the_labels_for_is_no_stranger(fleet: Callable[..., Fleet], gate: Gate) -> None:
+    paint, fly = held(gate, needs=["gpu"], name="paint"), held(gate, needs=["wings"], name="fly")
+    two = fleet(1, [paint, fly], crews=ONE)
+    two.begin("b", labels={"gpu"})
+    jobs = two.client("a")
+    jobs.pause("default")
+    jobs.enqueue_all([paint.new(), fly.new()])
+    assert [want.kind for want in jobs.unroutable()] == ["fly"]
+    two.kill("b")
+    two.clock.advance(LEASE * 1.5)
+    assert [want.kind for want in jobs.unroutable()] == ["fly", "paint"]
