@@ -37,9 +37,9 @@ def claims(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     claim = SqliteTransaction.claim
 
-    def counted(self: SqliteTransaction, asks: Sequence[Ask], fence: Any) -> Any:
+    def counted(self: SqliteTransaction, asks: Sequence[Ask], *by: Any) -> Any:
         found.append(sum(len(ask.queues) for ask in asks))
-        return claim(self, asks, fence)
+        return claim(self, asks, *by)
 
     monkeypatch.setattr(SqliteTransaction, "claim", counted)
     return found
