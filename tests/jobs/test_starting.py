@@ -91,8 +91,8 @@ def test_what_comes_to_its_agent_too_late_is_not_begun(
 ) -> None:
     claim = SqliteTransaction.claim
 
-    def late(tx: SqliteTransaction, asks: Any, fence: Any) -> Any:
-        return [one._replace(start_by=1) for one in claim(tx, asks, fence) or ()]
+    def late(tx: SqliteTransaction, *wishes: Any) -> Any:
+        return [one._replace(start_by=1) for one in claim(tx, *wishes) or ()]
 
     monkeypatch.setattr(SqliteTransaction, "claim", late)
     made = client.enqueue(code.new(1))
