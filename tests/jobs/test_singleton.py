@@ -25,6 +25,8 @@ from .pair import LEASE, WHERE, Pair
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.any_python
+
 HOUR_MS = 3_600_000
 STOP = 1.0
 TRUST = 0.9 * LEASE - STOP

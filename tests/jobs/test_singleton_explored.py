@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import otpy
 from otpy.jobs.errors import StoreBusyError
 from otpy.jobs.fenced import under
@@ -25,9 +27,9 @@ from otpy.testing import explore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
-
     from otpy.jobs.model.lead import Fence
+
+pytestmark = pytest.mark.any_python
 
 LEASE = 6.0
 PROGRAMS = ("a", "b")
