@@ -132,7 +132,8 @@ class Transaction(Protocol):
     def rescue(self, grace_ms: int, limit: int, fence: Fence, lease_ms: int | None = None) -> list[Job] | None:
         """Take back `running` jobs whose lease ran out so long ago; they have crashed once more. As they were.
 
-        No lease lasts longer than `lease_ms` from now: one that seems to was given before the clock was set back.
+        A lease that lasts for more than two of `lease_ms`, or of the longest that a program has, was given before the
+        clock was set back, and is cut to one.
         """
 
     def due(self) -> int | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from otpy.jobs.model.host import Host
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Look
 from otpy.jobs.verdict import hand_of
@@ -237,6 +238,22 @@ def test_what_dead_programs_have_left_does_not_wait_for_a_clock_that_was_set_bac
     clock.now += LEASE + 1
     with store.transaction() as tx:
         assert [one.id for one in tx.rescue(0, 10, fence, LEASE) or ()] == [job.id]
+
+
+@pytest.mark.parametrize("ttl", [0, 9 * LEASE], ids=["renewed meanwhile", "a longer lease"])
+def test_a_lease_that_another_program_trusts_is_not_cut_short(store: Store, fence: Fence, ttl: int) -> None:
+    """It was, to that of who leads: two had the job when the other one did not reach the store for a while."""
+    insert(store, new())
+    (job,) = claim(store, fence)
+    lease = max(ttl, LEASE + LEASE // 10)
+    with store.transaction() as tx:
+        if ttl:
+            tx.appear(Host(id="slow", name="there:2"), ttl)
+        tx.renew([(job.id, job.token)], lease)
+    with store.transaction() as tx:
+        until = tx.now + lease
+        assert tx.rescue(0, 10, fence, LEASE) == []
+    assert get(store, job.id).lease_until == until
 
 
 def test_who_leads_goes_on_when_the_clock_is_set_forward_less_than_a_lease(store: Store, clock: Clock) -> None:

@@ -176,7 +176,7 @@ class SqlTransaction(ABC):
         if not self.is_current(fence):
             return None
         if lease_ms is not None:
-            upkeep.shorten(self._db, self.now + lease_ms)
+            upkeep.shorten(self._db, lease_ms, self.now)
         return upkeep.rescue(self._db, self._tally, grace_ms=grace_ms, limit=limit, now=self.now)
 
     def due(self) -> int | None:

@@ -84,9 +84,16 @@ def rescue(db: Base, tally: Tally, *, grace_ms: int, limit: int, now: int) -> li
     return jobs
 
 
-def shorten(db: Base, until: int) -> None:
-    """Let no lease last longer: the clock was set back, and what dead programs have left would wait for it."""
-    db.execute("update otpy_job set lease_until = ? where state = 'running' and lease_until > ?", (until, until))
+def shorten(db: Base, lease_ms: int, now: int) -> None:
+    """Let no lease last much longer: the clock was set back, and what dead programs have left would wait for it.
+
+    Others trust what they were given: they may have longer leases than who asks, which is how long they are there for,
+    and have renewed them since this transaction began. So what is cut short lasts for more than two of the longest.
+    """
+    (longest,) = db.execute("select max(until - beat_at) from otpy_host").fetchone()
+    longest = max(lease_ms, longest or 0)
+    text = "update otpy_job set lease_until = ? where state = 'running' and lease_until > ?"
+    db.execute(text, (now + longest, now + 2 * longest))
 
 
 def cancel(db: Base, tally: Tally, ids: Sequence[int], reason: str, now: int) -> list[Job]:
