@@ -367,7 +367,7 @@ def test_counts_are_gathered_when_they_are_many(url: str, monkeypatch: pytest.Mo
 # Calls.
 
 
-def test_a_program_that_does_not_lead_calls_the_one_that_does(url: str) -> None:
+def test_a_program_calls_the_others_for_what_concerns_them_whoever_leads(url: str) -> None:
     called = threading.Semaphore(0)
     with opened(url, others=called.release), opened(url) as other:
         assert called.acquire(timeout=10)  # it listens
@@ -375,25 +375,13 @@ def test_a_program_that_does_not_lead_calls_the_one_that_does(url: str) -> None:
         assert called.acquire(timeout=10)
         lead(other)
         insert(other, new())
+        assert called.acquire(timeout=10)
         with other.transaction() as tx:
             tx.pause("q")
-    assert not called.acquire(blocking=False)
-
-
-def test_a_name_that_programs_share_makes_no_leader_of_who_holds_it(url: str) -> None:
-    called = threading.Semaphore(0)
-    with opened(url, others=called.release), opened(url) as other:
-        assert called.acquire(timeout=10)  # it listens
+        assert called.acquire(timeout=10)
+        insert(other, new(run_at=HOUR * 10**6))
         with other.transaction() as tx:
             tx.elect("names/billing", "us", HOUR)
-        insert(other, new())
-        assert called.acquire(timeout=10)
-        lead(other)
-        with other.transaction() as tx:
-            tx.resign(Fence(name="names/billing", epoch=1), "us")
-        insert(other, new())
-        with other.transaction() as tx:
-            tx.pause("q")
     assert not called.acquire(blocking=False)
 
 
