@@ -140,34 +140,6 @@ def test_what_was_done_when_the_server_died_is_not_kept(url: str) -> None:
         assert numbers(store) == {}
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_a_commit_whose_answer_was_lost_is_asked_for(
-    url: str, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool
-) -> None:
-    """Else a caller would be told that nothing is kept, and would do it again."""
-    import psycopg  # noqa: PLC0415 - an extra
-
-    from otpy.jobs.store.postgres.session import Session  # noqa: PLC0415 - an extra
-
-    commit = Session.commit
-
-    def lost(self: Session, *before: str) -> None:
-        if is_kept:
-            commit(self, *before)
-        self.db.close()
-        raise psycopg.OperationalError("server closed the connection unexpectedly")
-
-    with opened(url) as store:
-        with monkeypatch.context() as patch:
-            patch.setattr(Session, "commit", lost)
-            if is_kept:
-                insert(store, new())
-            else:
-                with pytest.raises(StoreError, match="closed the connection"):
-                    insert(store, new())
-        assert numbers(store) == ({"ready": 1} if is_kept else {})
-
-
 def test_a_connection_is_not_carried_over_a_fork(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(url) as store:
         parent = os.getpid()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from otpy.jobs.store.sql.tally import Tally
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from otpy.jobs.store.sql.base import Base
     from otpy.jobs.store.sql.tally import Known
 
-__all__ = ["Counts"]
+__all__ = ["Counts", "Mark"]
 
 Parts: TypeAlias = tuple[list[Any], list[Any], list[Any]]
 """Queues, states and numbers."""
@@ -21,9 +21,11 @@ PARTS = """
 insert into otpy_tally_part (queue, state, number)
 select * from unnest(cast(? as text[]), cast(? as text[]), cast(? as bigint[]))
 """
-XID = "cast(pg_current_xact_id() as text)"
-ADD = f"{PARTS} returning {XID}"
-BESIDE = f"with counted as ({PARTS}), made as ({{insert}}) select id, {XID} from made"  # noqa: S608 - our own text
+MARKED = """
+insert into otpy_commit (program, number, at) values (?, ?, ?)
+on conflict (program) do update set number = excluded.number, at = excluded.at
+"""
+BESIDE = f"counted as ({PARTS})"
 """With an insertion that returns ids: one way there and back for both."""
 GATHER = """
 with gone as (
@@ -35,32 +37,46 @@ insert into otpy_tally_part (queue, state, number) select queue, state, sum(numb
 """Many rows become few. What another transaction is at is left to that."""
 
 
+class Mark(NamedTuple):
+    """What a transaction leaves of itself, for the program alone: who has lost the answer to a commit looks for it.
+
+    The number that the server gives a transaction will not do instead: a server that dies before that is on its disk
+    gives it to another one, whose end would be taken for that of ours. Written before the commit is asked for, so that
+    who looks waits for one that is still on its way.
+    """
+
+    program: str
+    number: int
+    at: int
+
+
 class Counts(Tally):
     """The changes of one transaction."""
 
-    def __init__(self, known: Known, *, is_gathering: bool) -> None:
-        """With what earlier ones have found; `is_gathering` makes few rows of many."""
+    def __init__(self, known: Known, mark: Mark | None = None, *, is_gathering: bool) -> None:
+        """With what earlier ones have found; `is_gathering` makes few rows of many. Without a mark nobody asks."""
         super().__init__(known)
         self.written = 0
         """Rows that were added."""
-        self.xid: str | None = None
-        """The number that the database gave the transaction, by which its end can be asked for."""
+        self._beside = [] if mark is None else [f"marked as ({MARKED})"]
+        self._mark: tuple[Any, ...] = mark or ()
         self._is_gathering = is_gathering
 
     def write(self, db: Base) -> None:
         """Add them, in the transaction."""
         parts = self._taken()
         if parts is not None:
-            self._wrote(db, parts, db.execute(ADD, parts).fetchone()[0])
+            db.execute(_with(self._beside, PARTS), (*self._mark, *parts))
+            self._wrote(db, parts)
 
     def write_beside(self, db: Base, insert: str, values: Sequence[Any]) -> list[int]:
         """Do an insertion, add them with it, and return the ids of its rows, in no order; there must be some."""
         parts = self._taken()
         if parts is None:
             return [one for (one,) in db.execute(insert, values).fetchall()]
-        made = db.execute(BESIDE.format(insert=insert), (*parts, *values)).fetchall()
-        self._wrote(db, parts, made[0][1])
-        return [one for one, _ in made]
+        made = db.execute(_with([*self._beside, BESIDE], insert), (*self._mark, *parts, *values)).fetchall()
+        self._wrote(db, parts)
+        return [one for (one,) in made]
 
     def _taken(self) -> Parts | None:
         """What there is to add, as columns; None when that is nothing."""
@@ -71,9 +87,12 @@ class Counts(Tally):
         queues, states, numbers = (list(column) for column in zip(*changes, strict=True))
         return queues, states, numbers
 
-    def _wrote(self, db: Base, parts: Parts, xid: str) -> None:
-        self.xid = xid
+    def _wrote(self, db: Base, parts: Parts) -> None:
         self.written += len(parts[0])
         if self._is_gathering:
             self._is_gathering = False
             db.execute(GATHER)
+
+
+def _with(beside: Sequence[str], what: str) -> str:
+    return f"with {', '.join(beside)} {what}" if beside else what

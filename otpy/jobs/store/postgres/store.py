@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -13,7 +14,7 @@ import psycopg
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.postgres import leading
 from otpy.jobs.store.postgres.calls import CALL, Listener
-from otpy.jobs.store.postgres.counts import Counts
+from otpy.jobs.store.postgres.counts import Counts, Mark
 from otpy.jobs.store.postgres.failures import failures
 from otpy.jobs.store.postgres.link import SilentError
 from otpy.jobs.store.postgres.session import Session
@@ -35,13 +36,14 @@ GATHER = 1_000
 """Rows of counts that one program adds before it makes few of many."""
 LOOK = 1.0
 """Seconds between two looks at what others have written, though none of them has called."""
-PAUSE = 0.05
-"""Seconds between two looks at how a transaction has ended that is still about to."""
-
 READ_ONLY = "25006"
 """The SQLSTATE of who is asked to write and may not: a standby, as the server is that was the first one before."""
 
-STATUS = "select pg_xact_status(cast(cast(? as text) as xid8))"
+LAST = """
+insert into otpy_commit (program, number, at) values (?, 0, ?) on conflict (program) do update set at = excluded.at
+returning number
+"""
+"""The number of a program's last commit. A transaction that is still about to end has the row, and is waited for."""
 
 _LEFT: list[Session] = []
 """Connections that came into this process by a fork. To close them here would end those of the parent."""
@@ -82,6 +84,7 @@ class PostgresStore:
         self._url, self._is_fast, self._patience = url, profile == "fast", patience
         self._now, self._told, self._redact = now, told, redact
         self._known, self._counted = Known(), 0
+        self._program, self._commits = uuid.uuid4().hex, 0
         self._pid = os.getpid()
         self._has_company = True
         self._looks, self._looked_at = 0, self._seconds()
@@ -99,7 +102,9 @@ class PostgresStore:
             session, now = self._begun()
             if self._told is not None:
                 self._told(now)
-            counts = Counts(self._known, is_gathering=self._counted > GATHER)
+            self._commits += 1
+            mark = Mark(self._program, self._commits, now)
+            counts = Counts(self._known, mark, is_gathering=self._counted > GATHER)
             transaction = PostgresTransaction(session, now, counts, self._redact)
             try:
                 yield transaction
@@ -206,22 +211,34 @@ class PostgresStore:
         try:
             session.commit(*calls)
         except psycopg.OperationalError:
-            if transaction.xid is None or session.is_sound or not self._is_kept(transaction.xid):
+            if not transaction.is_counted or session.is_sound or not self._is_kept():
                 raise
 
-    def _is_kept(self, xid: str) -> bool:
-        """Whether a transaction was committed, of which the answer was lost. Raises StoreError when that stays open."""
+    def _is_kept(self) -> bool:
+        """Whether the last transaction was committed, of which the answer was lost.
+
+        Raises:
+            StoreError: that stays open as long as one waits.
+        """
         until = time.monotonic() + self._patience
         while True:
             try:
-                (status,) = self._sound().execute(STATUS, (xid,)).fetchall()[0]
-            except psycopg.errors.InvalidParameterValue:  # a number it has yet to give: it has died, and lost all of it
-                return False
-            if status in ("committed", "aborted"):
-                return bool(status == "committed")
-            if time.monotonic() > until:
-                raise StoreError(self.path, "the server went away in a commit, and has not decided whether it is kept")
-            time.sleep(PAUSE * random.uniform(0.5, 1.0))
+                return self._last_commit() == self._commits
+            except psycopg.errors.LockNotAvailable:
+                if time.monotonic() > until:
+                    problem = "the server went away in a commit, and has not decided whether it is kept"
+                    raise StoreError(self.path, problem) from None
+
+    def _last_commit(self) -> int:
+        """The number of the last one that is kept."""
+        session, now = self._begun()
+        try:
+            ((number,),) = session.execute(LAST, (self._program, now)).fetchall()
+            session.commit()
+        except BaseException as error:
+            self._undo(session, error)
+            raise
+        return int(number)
 
     def _is_own(self, pid: int) -> bool:
         """Whether a call comes from here; on the listener's thread. One missed, or heard in vain, does no harm."""

@@ -46,9 +46,9 @@ class PostgresTransaction(SqlTransaction):
         """Whether they must hear of it at once, though nothing has become ready."""
 
     @property
-    def xid(self) -> str | None:
-        """By which the end of the transaction can be asked for; None while it has counted nothing."""
-        return self._counts.xid
+    def is_counted(self) -> bool:
+        """Whether it has moved jobs: then its end matters to whoever loses the answer."""
+        return self._counts.written > 0
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
@@ -115,6 +115,11 @@ class PostgresTransaction(SqlTransaction):
         """Give none of its jobs; what programs have claimed ahead is to be given back."""
         super().pause(queue)
         self.is_urgent = True
+
+    def prune(self, before: int, limit: int) -> int:
+        """Forget old jobs, and the last commits of programs that have made none since."""
+        self._db.execute("delete from otpy_commit where at < ?", (before,))
+        return super().prune(before, limit)
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
         """Cancel jobs."""

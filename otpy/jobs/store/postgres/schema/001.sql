@@ -149,6 +149,13 @@ create table otpy_beat (
     ttl_ms bigint not null                 -- how long its owner lets it stand: others may be set up otherwise
 ) with (fillfactor = 50);
 
+-- The last commit of each program that has moved jobs: who has lost the answer to one asks here what became of it.
+create table otpy_commit (
+    program text collate "C" primary key,
+    number bigint not null,
+    at bigint not null
+) with (fillfactor = 50);
+
 -- Programs that work on the store, each start of one for itself: dead when `until` is over, and then for good.
 create table otpy_host (
     id text collate "C" primary key,
