@@ -1,4 +1,4 @@
-"""A system for each test, at rest and empty when it ends; and two programs on one store."""
+"""A system for each test, at rest and empty when it ends; two programs on one store, and several on a server."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.testing import Gate
 from support.systems import clock, events, quiet, system, timed
 
+from .fleet import DOERS, Fleet
 from .pair import Pair
 
 if TYPE_CHECKING:
@@ -29,3 +31,24 @@ def make(quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     yield pair
     for one in made:
         one.stop()
+
+
+@pytest.fixture
+def fleet(quiet: None) -> Iterator[Callable[..., Fleet]]:
+    """Makes one, which is stopped when the test ends."""
+    DOERS.clear()
+    made: list[Fleet] = []
+
+    def begin(number: int, kinds: list[Any], **options: Any) -> Fleet:
+        made.append(Fleet(number, kinds, **options))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    with Gate() as made:
+        yield made

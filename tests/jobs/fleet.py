@@ -5,17 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import otpy
+from otpy.jobs.agents.context import current
 from otpy.jobs.client import Client, of
 from otpy.jobs.engine import engine
-from otpy.testing import Recorder, VirtualClock
+from otpy.jobs.kind import job
+from otpy.jobs.setup import Crew
+from otpy.runtime.seat import here
+from otpy.testing import Gate, Recorder, VirtualClock
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
-__all__ = ["LEASE", "Fleet"]
+__all__ = ["DOERS", "FOUR", "LEASE", "ONE", "Fleet", "held"]
 
 LEASE = 6.0
+ONE = [Crew(name="one", size=1, spare=0)]
+FOUR = [Crew(name="four", size=4, spare=0)]
+DOERS: dict[int, str] = {}
+"""Which program has done a job, or does it."""
+
+
+def held(gate: Gate, **options: Any) -> Any:
+    """A kind whose jobs wait at a gate."""
+
+    def hold() -> None:
+        ref = here().ref
+        assert ref is not None
+        DOERS[current().id] = ref.path.partition("/")[0]
+        gate.wait()
+
+    return job(timeout=None, **options)(hold)
 
 
 class Fleet:

@@ -7,61 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.errors import SpecError
-from otpy.events import LeaderElected, LeaderLost, LeaderResigned
+from otpy.events import LeaderResigned
 from otpy.jobs.agents.context import current
 from otpy.jobs.engine import Engine
-from otpy.jobs.errors import NoSuchVersionError
 from otpy.jobs.kind import job
 from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.trees import SharedEngine
-from otpy.runtime.seat import here
 from otpy.testing import Gate
 
-from .fleet import LEASE, Fleet
+from .fleet import DOERS, FOUR, LEASE, ONE, Fleet, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from .pair import Pair
-
-ONE = [Crew(name="one", size=1, spare=0)]
-DOERS: dict[int, str] = {}
-"""Which program has done a job, or does it."""
-FOUR = [Crew(name="four", size=4, spare=0)]
-
-
-@pytest.fixture
-def fleet(quiet: None) -> Iterator[Callable[..., Fleet]]:
-    """Makes one, which is stopped when the test ends."""
-    DOERS.clear()
-    made: list[Fleet] = []
-
-    def begin(number: int, kinds: list[Any], **options: Any) -> Fleet:
-        made.append(Fleet(number, kinds, **options))
-        return made[-1]
-
-    yield begin
-    for one in made:
-        one.stop()
-
-
-@pytest.fixture
-def gate() -> Iterator[Gate]:
-    with Gate() as made:
-        yield made
-
-
-def held(gate: Gate, **options: Any) -> Any:
-    """A kind whose jobs wait at a gate."""
-
-    def hold() -> None:
-        ref = here().ref
-        assert ref is not None
-        DOERS[current().id] = ref.path.partition("/")[0]
-        gate.wait()
-
-    return job(timeout=None, **options)(hold)
 
 
 def test_both_do_jobs_of_one_queue_and_one_leads(fleet: Callable[..., Fleet], gate: Gate) -> None:
@@ -252,56 +209,6 @@ def _frozen(patch: pytest.MonkeyPatch, name: str) -> list[Gate]:
     return gates
 
 
-def test_the_active_version_leads_and_works_and_the_other_one_drains(fleet: Callable[..., Fleet], gate: Gate) -> None:
-    """Blue to green, and back: what was begun is ended by who has begun it."""
-    kind = held(gate)
-    two = fleet(1, [kind], crews=ONE, version="blue")
-    two.begin("b", version="green")
-    two.activate("blue")
-    assert two.leads() == ["a"]
-    two.client("b").enqueue_all([kind.new() for _ in range(2)])
-    two.clock.advance(2.0)
-    assert two.running() == {"a": 1}
-
-    two.activate("green")
-    assert two.leads() == ["b"]
-    assert [(event.is_well, event.why) for event in two.told("a", LeaderResigned)] == [
-        (True, "version green is active")
-    ]
-    assert two.told("a", LeaderLost) == []
-    assert two.running() == {"a": 1, "b": 1}
-
-    gate.open()
-    two.clock.advance(1.0)
-    assert two.rows("state, attempt") == [("done", 1), ("done", 1)]
-    green = two.client("a").enqueue(kind.new())
-    blue = two.client("b").enqueue(kind.new().opts(version="blue"))
-    two.clock.advance(2.0)
-    assert DOERS[green.id] == "b"
-    assert DOERS[blue.id] == "a"
-
-    two.activate("blue")
-    assert two.leads() == ["a"]
-    again = two.client("b").enqueue(kind.new())
-    two.clock.advance(2.0)
-    assert DOERS[again.id] == "a"
-    assert [event.epoch for event in two.told("a", LeaderElected)] == [1, 3]
-
-
-def test_with_no_active_version_all_work(fleet: Callable[..., Fleet], gate: Gate) -> None:
-    kind = held(gate)
-    two = fleet(1, [kind], crews=ONE, version="blue")
-    two.begin("b", version="green")
-    two.activate("red")
-    two.client("a").enqueue_all([kind.new() for _ in range(2)])
-    two.clock.advance(LEASE)
-    assert (two.running(), two.leads()) == ({}, [])
-    two.activate(None)
-    two.clock.advance(LEASE)
-    assert two.running() == {"a": 1, "b": 1}
-    assert len(two.leads()) == 1
-
-
 def test_the_programs_are_seen_from_each_of_them(fleet: Callable[..., Fleet]) -> None:
     two = fleet(1, [held(Gate())], crews=FOUR, version="blue", labels={"disk"})
     two.clock.advance(0.1)
@@ -316,30 +223,6 @@ def test_the_programs_are_seen_from_each_of_them(fleet: Callable[..., Fleet]) ->
     two.kill("a")
     two.clock.advance(LEASE * 1.5)
     assert [(one.is_alive, one.is_leading) for one in two.client("b").hosts()] == [(False, False), (True, True)]
-
-
-def test_a_version_that_nobody_has_is_activated_only_by_force(fleet: Callable[..., Fleet]) -> None:
-    jobs = fleet(2, [held(Gate())], version="blue").client("a")
-    with pytest.raises(NoSuchVersionError, match=r"no program .* has the version 'blu': did you mean 'blue'\?"):
-        jobs.activate("blu")
-    with pytest.raises(SpecError, match="5: a text, or None"):
-        jobs.activate(5)  # type: ignore[arg-type]  # as somebody does who checks nothing
-    assert jobs.active() is None
-    assert [jobs.activate("blue"), jobs.activate("red", force=True), jobs.activate(None)] == [None, "blue", "red"]
-
-
-def test_on_a_file_who_leads_is_of_the_active_version(make: Callable[..., Pair]) -> None:
-    two = make({"version": "blue"}, {"version": "green"})
-    assert two.client(1).hosts() == []
-    with pytest.raises(NoSuchVersionError, match="none has any"):
-        two.client(1).activate("green")
-    two.client(1).activate("green", force=True)
-    two.clock.advance(3.0)
-    assert two.leads() == ["b"]
-    two.client(1).activate("blue", force=True)
-    two.clock.advance(3.0)
-    assert two.leads() == ["a"]
-    assert [event.is_well for event in two.told(1, LeaderResigned)] == [True]
 
 
 def test_what_another_program_has_the_labels_for_is_no_stranger(fleet: Callable[..., Fleet], gate: Gate) -> None:
