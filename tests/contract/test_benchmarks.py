@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks import compare, jobs, jobs_side, kernel, sides
+from benchmarks.fleet import MODULES as FLEET_MODULES
+from benchmarks.fleet_plan import FLEET
 from benchmarks.jobs import MODULES, PG_MODULES, open_sides
 from benchmarks.jobs_plan import JOBS
 from benchmarks.lines import LineProcess
@@ -246,6 +248,25 @@ def test_otpy_measures_every_experiment_of_jobs(
     jobs = 50 if experiment.name == "overhead" else 3  # in batches; and agents that crash have a back-off
     job = Job(experiment=experiment.name, seconds=0.001, count=16, sizes={**experiment.full, "jobs": jobs, "calls": 2})
     assert set(jobs_side.MEASURES[experiment.name](job).values) == {row.name for row in experiment.rows}
+
+
+def test_the_plan_of_fleets_has_the_rows_that_there_are_parts_for_and_sides() -> None:
+    names = {row.name for experiment in FLEET for row in experiment.rows}
+    assert names == {"outbox_put_16", "outbox_drain", "reconnect_calls", "reconnect_peak"}
+    assert {side for experiment in FLEET for side in experiment.sides} == set(FLEET_MODULES)
+
+
+@pytest.mark.parametrize("experiment", FLEET, ids=lambda one: one.name)
+def test_every_side_measures_its_experiments_of_fleets(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for side in experiment.sides:
+        measures = import_module(f"benchmarks.{FLEET_MODULES[side]}").MEASURES
+        sizes = {**experiment.full, **experiment.per_side.get(side, {}), "rows": 20, "clients": 50}
+        job = Job(experiment=experiment.name, seconds=0.001, count=32, sizes=sizes)
+        found = measures[experiment.name](job).values
+        assert {name for name in found if "@" not in name} == {row.name for row in experiment.rows}
 
 
 def test_the_plan_on_postgres_has_every_row_of_its_issue_and_sides_for_it() -> None:
