@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,6 +35,7 @@ class Points:
         with self.lock:
             self.left -= 1
             if self.left == 0:
+                time.sleep(0.02)  # whoever has been answered says so
                 os.kill(os.getpid(), signal.SIGKILL)
 
 

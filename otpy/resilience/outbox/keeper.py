@@ -99,6 +99,9 @@ class Keeper(GenServer):
         self._failed_at, self._refused = 0.0, 0
         self._told = {each: count for each, (count, _) in self._books.dropped.items()}
         self._told_at: dict[tuple[str, str], float] = {}
+        self._times: tuple[int | None, float | None] = (None, None)
+        self.oldest_since: str | None = None
+        self.degraded_since: str | None = None
         self._sending = Sending(self, self._plan, self._shelf, self._books, outbox.crew, self._land)
         self._after()
         self._sending.go_on()
@@ -272,10 +275,12 @@ class Keeper(GenServer):
         books = self._books
         self.rows, self.size_bytes = books.rows, books.size
         self.sent, self.dropped, self.sender = books.sent, books.drops(), books.sender
-        look = self._outbox.look()
-        self.oldest_since = _time_of(look.oldest_age)
-        self.degraded_since = _time_of(look.degraded)
-        self.why = look.why
+        self.why = self._outbox.trouble or books.why
+        times = (books.oldest, books.degraded_since)
+        if times != self._times:  # else they are told already: to write a time of day takes longer than all the rest
+            self._times = times
+            look = self._outbox.look()
+            self.oldest_since, self.degraded_since = _time_of(look.oldest_age), _time_of(look.degraded)
         self.breakers = {way.name: way.breaker.state for way in self._plan.ways}
 
 

@@ -97,7 +97,7 @@ class Shelf:
 
     def settle(self, batch: Batch, receipt: Receipt) -> int:
         """What of a batch is taken, or refused for good, goes; gives how many rows got on."""
-        through = batch.last if receipt.through is None else min(receipt.through, batch.last)
+        through = batch.last if receipt.through is None else receipt.through
         taken = [row.sequence for row in batch.rows if row.sequence <= through and row.sequence not in receipt.refused]
         refused = [row.sequence for row in batch.rows if row.sequence in receipt.refused]
         if not taken and not refused:

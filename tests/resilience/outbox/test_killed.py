@@ -11,6 +11,8 @@ import pytest
 
 from support.outboxes import Hub
 
+pytestmark = pytest.mark.any_python
+
 TESTS = Path(__file__).parents[2]
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from otpy.resilience import Batch
 
 
+pytestmark = pytest.mark.any_python
+
+
 def down(_: Batch) -> None:
     message = "down"
     raise ConnectionError(message)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from otpy.resilience import Batch
 
+pytestmark = pytest.mark.any_python
+
 HOUR = 3_600.0
 
 

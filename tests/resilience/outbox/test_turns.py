@@ -9,6 +9,9 @@ from otpy.resilience import Turns
 from otpy.testing import VirtualClock
 
 
+pytestmark = pytest.mark.any_python
+
+
 @pytest.fixture
 def clock() -> VirtualClock:
     return VirtualClock()
