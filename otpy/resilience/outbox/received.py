@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,13 +97,23 @@ def _on_sqlite(connection: sqlite3.Connection) -> Iterator[tuple[_Cursor, str]]:
             cursor.execute("begin immediate")
         cursor.execute(f"create table if not exists otpy_received ({COLUMNS}) without rowid")
         yield cursor, "?"
-        connection.commit()
+        _end(connection, cursor, "commit", is_implicit=is_implicit)
     except BaseException:
         if connection.in_transaction:
-            connection.rollback()
+            _end(connection, cursor, "rollback", is_implicit=is_implicit)
         raise
     finally:
         cursor.close()
+
+
+def _end(
+    connection: sqlite3.Connection, cursor: sqlite3.Cursor, how: Literal["commit", "rollback"], *, is_implicit: bool
+) -> None:
+    """In words, for with `autocommit=True` the methods do nothing; by the method where that begins the next one."""
+    if is_implicit:
+        getattr(connection, how)()
+    else:
+        cursor.execute(how)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from otpy.errors import SpecError
 from otpy.resilience import Turns
 from otpy.testing import VirtualClock
 
-
 pytestmark = pytest.mark.any_python
 
 
