@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from otpy.jobs.store.postgres import session
 
-from .host import LEASE, live
+from .host import lease_of, live
 from .network import SERVER, Network, Ways
 from .plan import Where
 from .stage import Stage
@@ -63,7 +63,7 @@ class Partition(Stage):
         """On its host."""
         self.network.enter(host)
         url = f"postgresql://otpy@{SERVER}/postgres?options=-csearch_path%3Dpublic"
-        return live(self.folder, life, self.where, url)
+        return live(self.folder, life, self.where, url, lease_of(host))
 
     def trouble(self) -> None:
         """Cut off the leader and others in turn, in each way; until the time is over, and each way has been."""
@@ -87,9 +87,12 @@ class Partition(Stage):
         self.told[f"cuts {ways}" + (" of the leader" if host == leader else "")] += 1
         self.network.cut(host, ways)
         cut = Cut(host=host, ways=ways, led=host == leader, since=self._now())
-        self.wait(1.5 * LEASE)
+        self.wait(1.5 * lease_of(host))
         self._see(
-            WENT_ON, cut.since + round(LEASE * 1_000), f"h{host}-%", f"while host {host} was cut off nobody went on"
+            WENT_ON,
+            cut.since + round(lease_of(host) * 1_000),
+            f"h{host}-%",
+            f"while host {host} was cut off nobody went on",
         )
         self.cuts.append(replace(cut, until=self._now()))
         self.network.heal(host, ways)

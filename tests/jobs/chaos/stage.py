@@ -21,7 +21,7 @@ from otpy.jobs.store.postgres.store import PostgresStore
 
 from .check import judge, lines_of
 from .history import of_server, on_server
-from .host import CALM, NO_SERVER, live, shift
+from .host import CALM, NO_SERVER, lease_of, live, shift
 from .law import MINUTE_MS
 from .lives import fork, left_behind, tell_stacks
 from .plan import Life, Where
@@ -87,7 +87,7 @@ class Stage(ABC):
 
     def live(self, host: int, life: Life) -> int:
         """What a program does, in its own process."""
-        return live(self.folder, life, self.where, self.server.url())
+        return live(self.folder, life, self.where, self.server.url(), lease_of(host))
 
     def judge(self, steps: list[Step]) -> list[str]:
         """What is wrong besides."""
