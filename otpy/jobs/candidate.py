@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import uuid
 from abc import abstractmethod
 from contextlib import suppress
@@ -16,6 +14,7 @@ from otpy.errors import CallError, OtpyError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import NoEngineError, StoreError
 from otpy.jobs.model.lead import Fence
+from otpy.jobs.program import program
 from otpy.jobs.setup import AGAIN as SOON
 from otpy.jobs.setup import RENEW, trusted
 from otpy.jobs.steward import Steward
@@ -76,7 +75,7 @@ class Candidate(GenServer):
     def stand(self, terms: Terms, writer: Name[Writer], steward: Name[Steward]) -> None:
         """Have nobody's duties done, and look at once whether anybody leads; the last that `init` does."""
         self.terms = terms
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4()}"
+        self.owner = f"{program()}:{uuid.uuid4()}"
         self.is_leader = False
         self.epoch = 0
         self.writer = self.system.ref(writer)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import uuid
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +12,7 @@ from otpy.errors import CallError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.host import Host, Station
+from otpy.jobs.program import program
 from otpy.jobs.scheduler.scheduler import Scheduler
 from otpy.jobs.writer import Writer, store_failed
 from otpy.runtime.request import cast
@@ -36,7 +35,7 @@ class Badge:
         """Nobody yet that the store knows."""
         self.host = Host(
             id=str(uuid.uuid4()),
-            name=f"{socket.gethostname()}:{os.getpid()}",
+            name=program(),
             labels=tuple(sorted(frozenset[str]().union(*(crew.labels for crew in setup.crews)))),
             version=setup.version,
             agents=sum(crew.size for crew in setup.crews),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.events.jobs import JobFailed
+from otpy.jobs.program import unsigned
 from otpy.jobs.redact import redacted
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ class Telling:
     def decided(self, job: Job, settled: Settled, path: str) -> None:
         """So an attempt is to be written down; `path` is where it was, if no agent had it."""
         if settled.attempt is not None or settled.state == "dead":
-            event = _failed(job, job.owner or path, settled.attempt, settled.state, settled.reason, self._setup.redact)
+            event = _failed(
+                job, unsigned(job.owner) or path, settled.attempt, settled.state, settled.reason, self._setup.redact
+            )
             self._waiting[job.id, job.token] = event
 
     def written(self, outcomes: Iterable[tuple[Settled, bool]]) -> None:

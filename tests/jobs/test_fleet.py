@@ -29,6 +29,10 @@ def test_both_do_jobs_of_one_queue_and_one_leads(fleet: Callable[..., Fleet], ga
     two.clock.advance(1.0)
     gate.reached(2)
     assert two.running() == {"a": 1, "b": 1}
+    program = two.client("b").hosts()[0].host.name
+    assert sorted(two.rows("owner", "state = 'running'")) == [
+        (f"{name}/jobs/work/one/1@{program}",) for name in ("a", "b")
+    ]
     gate.open()
     two.clock.advance(1.0)
     assert {state for (state,) in two.rows("state")} == {"done"}
@@ -44,7 +48,7 @@ def test_a_limit_holds_over_all_programs(fleet: Callable[..., Fleet]) -> None:
         counts.append(len(two.rows("id", "state = 'running'")))
 
     kind = job(queue="few", timeout=None)(count)
-    two = fleet(2, [kind], crews=FOUR, queues=[Queue("few", limit=3)])
+    two = fleet(3, [kind], crews=FOUR, queues=[Queue("few", limit=3)])
     two.client("b").enqueue_all([kind.new(number) for number in range(16)])
     for number, gate in enumerate(gates):
         two.clock.advance(2.0)

@@ -79,7 +79,7 @@ class Job(NamedTuple):
     timeout_ms: int | None
     deadline_at: int | None
     owner: str
-    """The agent that has it, for people; empty while it waits."""
+    """The agent that has it, for people, on a server with `@machine:pid`; empty while it waits."""
     lease_until: int | None
     """When it is given up unless its program is heard of; 0 where that is over, and its place in a limit is free."""
     created_at: int

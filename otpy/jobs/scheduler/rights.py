@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.value import value
+from otpy.jobs.program import signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,10 @@ class Rights:
         self._giver: NamedRef[Any] = system.ref(f"{engine}/{'membership' if self.is_shared else 'leader'}")
         if self.is_shared:
             self._giver.tell("begin")
+
+    def named(self, path: str) -> str:
+        """An agent as the store calls it."""
+        return signed(path) if self.is_shared else path
 
     def give(self, station: Station | None) -> None:
         """Have this one from now on."""

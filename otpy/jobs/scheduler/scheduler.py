@@ -91,7 +91,7 @@ class Scheduler(Desk):
     def join(self, agent: Ref[Any], crew: str, ear: Ref[Ear] | None) -> None:
         """An agent is there, and rests."""
         self.monitor(agent)
-        self.books.join(agent.path, agent, self.books.crew(crew) or self.setup.crew(crew), ear)
+        self.books.join(self.rights.named(agent.path), agent, self.books.crew(crew) or self.setup.crew(crew), ear)
         self._go_on()
 
     @cast

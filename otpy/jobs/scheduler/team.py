@@ -30,7 +30,7 @@ class Worker(Generic[R]):
     """One agent."""
 
     name: str
-    """Its path: what the store calls the owner."""
+    """What the store calls the owner."""
     ref: R
     team: Team[R]
     ear: Ref[Ear] | None = None
