@@ -77,7 +77,7 @@ class ActorRecord:
     waiting: str | None = None
     """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
     trouble: str | None = None
-    """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`."""
+    """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`, or with what it is for."""
     handlers: int = 0
     """Handlers in flight, of an actor that may have several."""
     max_concurrency: int = 1

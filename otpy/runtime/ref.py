@@ -362,6 +362,13 @@ class Ref(PykkaRef[Any], Generic[A]):
         return own or self.actor_class.__name__
 
     @property
+    def trouble(self) -> str | None:
+        """What keeps it from doing what it is for, though it lives; None when nothing does, and for users' classes."""
+        if hasattr(self.actor_class, "otpy_trouble"):  # as in `kind`
+            return getattr(self.actor, "otpy_trouble", None)
+        return None
+
+    @property
     def actor_urn(self) -> str:  # type: ignore[override]  # pykka makes a UUID for each actor; the number is enough
         """For pykka's users: unique in its system."""
         return f"urn:otpy:{self.system.name}:{self.number}"

@@ -72,8 +72,8 @@ def take(db: sqlite3.Connection, batch: Batch) -> None:
 
 
 def outbox(path: Path, *senders: Any, topics: Sequence[Topic | str] = ("t",), **options: Any) -> Outbox:
-    """One without a ramp, which is what most tests want."""
-    given = {"ramp": 0.0, "agent": "agent", "batch": 10} | options
+    """One without a ramp and without syncs, which is what most tests want."""
+    given = {"ramp": 0.0, "agent": "agent", "batch": 10, "profile": "fast"} | options
     return Outbox("readings", path, senders=list(senders), topics=list(topics), **given)
 
 

@@ -37,6 +37,9 @@ __all__ = ["Outbox"]
 PAUSES = Backoff(first=0.5, most=30.0)
 """Half a second, then twice as long each time, up to half a minute; with full jitter."""
 
+KIBI, LONG = 1_024, 120
+"""Bytes of a larger unit, and of how many seconds, or minutes, the next larger unit is used."""
+
 
 class Outbox:
     """Store and forward: `outbox.put("temperature", 21.5)` returns when it is on the disk; it is sent when it can be.
@@ -184,18 +187,23 @@ class Outbox:
     # What its actor does with it.
 
     def words(self) -> str:
-        """How it stands, in short."""
+        """How it stands, in short: how many rows, how large, how old, and how many were dropped."""
         look = self.look()
         parts = [f"{look.rows} rows"]
         if look.rows:
-            parts.append(f"{look.size_bytes} bytes")
+            parts.append(_size(look.size_bytes))
         if look.oldest_age is not None:
-            parts.append(f"oldest {look.oldest_age:.0f} s")
+            parts.append(f"{_time(look.oldest_age)} old")
         if lost := sum(look.dropped.values()):
             parts.append(f"{lost} dropped")
-        if look.degraded is not None:
-            parts.append(f"degraded {look.degraded:.0f} s")
-        return ", ".join(parts) + (f": {look.why}" if look.why and (self.trouble or look.degraded is not None) else "")
+        return ", ".join(parts)
+
+    def in_the_way(self) -> str | None:
+        """What keeps rows from being kept or sent; None when nothing does."""
+        look = self.look()
+        if self.trouble is not None:
+            return f"it keeps nothing new: {self.trouble}"
+        return None if look.degraded is None else f"degraded for {_time(look.degraded)}: {look.why}"
 
     def keep(self, keeper: Ref[Keeper], open_for: int) -> None:
         """Be kept by an actor; the outbox has been open for so many milliseconds."""
@@ -243,3 +251,18 @@ def _checked(key: object) -> str:
     if not isinstance(key, str) or len(key) > MAX_KEY:
         raise PayloadError(f"key={safe_repr(key)}: a text of up to {MAX_KEY} characters")
     return key
+
+
+def _size(size_bytes: int) -> str:
+    size, unit = float(size_bytes), "B"
+    for larger in ("K", "M", "G"):
+        if size < KIBI:
+            break
+        size, unit = size / KIBI, larger
+    return f"{size:.0f}{unit}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < LONG:
+        return f"{seconds:.0f}s"
+    return f"{seconds / 60:.0f}m" if seconds < LONG * 60 else f"{seconds / 3_600:.0f}h"

@@ -112,6 +112,11 @@ class Keeper(GenServer):
         """What it is, in the tree, which so shows how the outbox stands."""
         return f"Outbox {self._outbox.words()}" if hasattr(self, "_outbox") else "Outbox"
 
+    @property
+    def otpy_trouble(self) -> str | None:
+        """What stands in its way, for the tree and for `otpy doctor`."""
+        return self._outbox.in_the_way() if hasattr(self, "_outbox") else None
+
     @call
     def put(self, topic: str, key: str, payload: bytes) -> Any:  # Any: its number, or None
         """Keep a row; the reply comes when it is committed."""

@@ -8,7 +8,7 @@ import pytest
 
 import otpy
 from otpy.events import OutboxDegraded, OutboxDropped, OutboxRecovered
-from otpy.resilience import Breaker, LaterError, Receipt, Sender
+from otpy.resilience import Breaker, LaterError, Receipt, Sender, Turns
 from otpy.testing import Gate, Recorder, VirtualSystem
 from support.outboxes import Hub, kept, outbox
 
@@ -411,3 +411,46 @@ def test_outboxes_that_lost_their_hub_together_do_not_come_back_together(
     tenths = [int(at * 10) for at in times]
     assert len(times) == 40
     assert max(tenths.count(tenth) for tenth in tenths) <= 4
+
+
+def test_a_hub_that_gives_turns_is_met_evenly_by_all_that_have_waited(
+    virtual_system: VirtualSystem, tmp_path: Path
+) -> None:
+    """Each outbox comes, is told its turn, and comes then; with three batches each it has three turns."""
+    rate, number = 5, 25
+    clock = virtual_system.clock
+    turns = Turns(rate, clock=clock.now)
+    is_down, calls, taken = [True], [], []
+
+    def post(batch: Batch) -> None:
+        if is_down[0]:
+            raise ConnectionError("down")
+        calls.append(clock.now())
+        wait = turns.ask(batch.agent)
+        if wait is not None:
+            raise LaterError(wait)
+        taken.append(clock.now())
+
+    for each in range(number):
+        one = kept(
+            virtual_system,
+            otpy.resilience.Outbox(
+                f"o{each}",
+                tmp_path / f"o{each}.db",
+                senders=[post],
+                topics=["t"],
+                agent=str(each),
+                batch=2,
+                ramp=0.0,
+                profile="fast",
+            ),
+        )
+        put_all(one, 6)
+    clock.advance(100.0)
+    is_down[0] = False
+    clock.advance(300.0)
+
+    seconds = [int(at) for at in taken]
+    assert len(taken) == number * 3
+    assert max(seconds.count(second) for second in seconds) <= rate + 1
+    assert len(calls) <= 2 * len(taken)
