@@ -90,12 +90,11 @@ class Session(Statements):
             "statement_timeout": timeout_ms,
             "idle_in_transaction_session_timeout": timeout_ms,
         }
-        settings = [f"set local {name} = {time}" for name, time in times.items()]
-        settings += ["set local synchronous_commit = off"] if is_fast else []
-        self.limits = "; ".join(settings)
+        self.limits = "; ".join(f"set local {name} = {time}" for name, time in times.items())
         """What holds in each transaction."""
         db = _connected(
             url,
+            client_encoding="UTF8",
             connect_timeout=max(2, round(patience)),
             tcp_user_timeout=timeout_ms,
             keepalives_idle=max(1, round(patience)),
@@ -103,6 +102,7 @@ class Session(Statements):
             keepalives_count=3,
         )
         db.patience = patience * PATIENCE
+        _check_encoding(db, self.path)
         db.adapters.register_dumper(int, Whole)
         super().__init__(db)
         self._link = db
@@ -112,6 +112,8 @@ class Session(Statements):
         """Whether a pooler stands between: then nothing may outlast a transaction, as a prepared statement does."""
         if self.is_pooled:
             db.prepare_threshold = None
+        if not is_reader and (is_fast or _is_lax(db)):
+            self.limits += f"; set local synchronous_commit = {'off' if is_fast else 'on'}"
 
     @property
     def is_sound(self) -> bool:
@@ -157,6 +159,25 @@ class Session(Statements):
         """Let go of it."""
         with suppress(psycopg.Error):
             self.db.close()
+
+
+def _check_encoding(db: Link, path: str) -> None:
+    """One text that the server cannot keep spoils all that is written with it, again and again. Raises StoreError."""
+    encoding = db.info.parameter_status("server_encoding")
+    if encoding not in ("UTF8", None):  # a pooler may not tell
+        db.close()
+        raise StoreError(
+            path, f"its encoding is {encoding}, and not every text can be kept in that: make one with UTF8"
+        )
+
+
+def _is_lax(db: Link) -> bool:
+    """Whether the database, or the user, is set to acknowledge what is not on the server's disk.
+
+    Settings that wait for more than that, or for no standby, are left as they are.
+    """
+    ((setting,),) = db.execute("select current_setting('synchronous_commit')", prepare=False).fetchall()
+    return bool(setting == "off")
 
 
 def _connected(url: str, **options: Any) -> Link:  # what libpq takes

@@ -1,0 +1,54 @@
+"""What a database, a user or somebody's own connection may be set to, and what must hold nevertheless."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otpy.jobs.errors import StoreError
+from support.postgres import fresh_url, server
+
+from .shop import get, insert, new
+from .test_server import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.any_python
+
+
+@pytest.fixture
+def url() -> str:
+    """A place without tables."""
+    return fresh_url()
+
+
+@pytest.mark.parametrize(
+    ("profile", "found", "meant"), [("full", "off", "on"), ("full", "local", "local"), ("fast", "on", "off")]
+)
+def test_what_is_acknowledged_is_on_the_disk_whatever_is_set(url: str, profile: Any, found: str, meant: str) -> None:
+    """Who administers a database may have it acknowledge what is not written yet: of that jobs were lost."""
+    asked = "select current_setting('synchronous_commit')"
+    with opened(f"{url}%20-csynchronous_commit%3D{found}", profile=profile) as store, store.transaction() as tx:
+        assert tx._db.execute(asked).fetchall() == [(meant,)]
+
+
+@pytest.fixture
+def latin() -> Iterator[str]:
+    server().sql("create database latin encoding 'LATIN1' template template0")
+    yield server().url().replace("/postgres?", "/latin?")
+    server().sql("drop database latin with (force)")
+
+
+def test_a_database_that_cannot_keep_every_text_is_refused_at_the_start(latin: str) -> None:
+    """The text of an error in another script was refused in the transaction with all other ends, for ever."""
+    with pytest.raises(StoreError, match=r"its encoding is LATIN1.*UTF8"), opened(latin):
+        pass
+
+
+def test_texts_are_sent_as_they_are_whatever_the_environment_says(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    with opened(url) as store:
+        insert(store, new(tenant="日本"))
+        assert get(store, 1).tenant == "日本"
