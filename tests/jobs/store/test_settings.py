@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.errors import StoreError
+from otpy.jobs.errors import StoreBusyError, StoreError
+from otpy.jobs.model.claim import Limits
 from support.postgres import fresh_url, server
 
 from .shop import get, insert, new
 from .test_server import opened
+from .test_shared_limits import given, station, wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,3 +57,30 @@ def test_texts_are_sent_as_they_are_whatever_the_environment_says(url: str, monk
     with opened(url) as store:
         insert(store, new(tenant="日本"))
         assert get(store, 1).tenant == "日本"
+
+
+def test_a_program_that_is_frozen_in_a_claim_fails_none_of_the_others(url: str) -> None:
+    """They waited for its locks, and gave up a moment before the server would have taken those away."""
+    with opened(url, patience=1.0) as frozen, opened(url, patience=1.0) as other:
+        stations = [station(frozen, "a"), station(other, "b")]
+        insert(frozen, *[new() for _ in range(9)])
+        has_claimed, goes_on = threading.Event(), threading.Event()
+
+        def freeze() -> None:
+            with pytest.raises(StoreBusyError, match="idle-in-transaction"), frozen.transaction() as tx:
+                tx.claim([wish(3, Limits(queue=5))], stations[0])
+                has_claimed.set()
+                assert goes_on.wait(30.0)
+
+        thread = threading.Thread(target=freeze)
+        thread.start()
+        assert has_claimed.wait(30.0)
+        assert len(given(other, stations[1], wish(9, Limits(queue=5)))) == 5
+        goes_on.set()
+        thread.join()
+
+
+def test_a_handler_with_a_transaction_may_think_for_as_long_as_it_has_that(url: str) -> None:
+    with opened(url, patience=0.1) as store, store.transaction() as tx, tx.lent(monotonic() + 20.0) as foreign:
+        time.sleep(0.15)  # beyond the time after which the server takes a program for frozen
+        assert foreign.run("select 1", ()) == ([(1,)], None)

@@ -106,6 +106,9 @@ def _is_refused(text: str) -> bool:
 
 @contextmanager
 def lent(session: Session, until: float) -> Iterator[Lent]:
-    """Until this time of the monotonic clock, after which a statement is interrupted."""
+    """Until this time of the monotonic clock, after which a statement is interrupted; who thinks meanwhile may."""
+    left_ms = round((until - monotonic()) * 1_000)
+    if left_ms >= session.idle_ms:  # a little more: who is late is told by us
+        session.db.execute(f"set local idle_in_transaction_session_timeout = {2 * left_ms}", prepare=False)
     yield Lent(session, until)
     session.db.execute(session.limits, prepare=False)

@@ -27,6 +27,9 @@ PATIENCE = 1.2
 """The part of the patience after which a server that says nothing is given up: it ends a statement by itself before."""
 LOCK = 0.8
 """The part of the patience for which another program's lock is waited for: who waits too long is told what for."""
+IDLE = 0.6
+"""The part of it after which a program that has begun a transaction and says nothing more has it rolled back: sooner
+than those give up who wait for its locks. Else one that is frozen in a claim would fail all others once."""
 
 
 class Whole(Dumper):
@@ -88,8 +91,10 @@ class Session(Statements):
         times = {
             "lock_timeout": max(1, round(timeout_ms * LOCK)),
             "statement_timeout": timeout_ms,
-            "idle_in_transaction_session_timeout": timeout_ms,
+            "idle_in_transaction_session_timeout": max(1, round(timeout_ms * IDLE)),
         }
+        self.idle_ms = times["idle_in_transaction_session_timeout"]
+        """How long nothing may be said in a transaction."""
         self.limits = "; ".join(f"set local {name} = {time}" for name, time in times.items())
         """What holds in each transaction."""
         db = _connected(
