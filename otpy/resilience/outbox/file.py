@@ -71,9 +71,12 @@ class OutboxFile:
                         self._db.execute("rollback")
                 raise
 
-    def read(self) -> Tables:
+    @contextmanager
+    def reading(self) -> Iterator[Tables]:
         """To look at it, outside of any transaction."""
-        return Tables(self._db)
+        with self._failures():
+            self._mend()
+            yield Tables(self._db)
 
     def close(self) -> None:
         """Let go of it."""

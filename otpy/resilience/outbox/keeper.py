@@ -78,15 +78,8 @@ class Keeper(GenServer):
     def init(self, outbox: Outbox) -> Fail | None:
         """Open the file, in its own thread."""
         self._outbox, self._plan, self._books = outbox, outbox.plan, outbox.books
-        clock = self.system.clock
-        wall = virtual_wall(clock) if self.system.is_virtual else wall_clock
         try:
-            file = self._opened()
-            try:
-                self._shelf = Shelf(self._plan.name, file, self._plan.topics, self._books, clock.now, wall)
-            except BaseException:
-                file.close()
-                raise
+            self._shelf = self._opened()
         except OutboxFileError as error:  # no fault of this actor: a sentence, and no crash report
             return Fail(Shutdown(str(error)))
         self.use(Keeping(outbox, self.ref, self._shelf))
@@ -102,7 +95,7 @@ class Keeper(GenServer):
         self._times: tuple[int | None, float | None] = (None, None)
         self.oldest_since: str | None = None
         self.degraded_since: str | None = None
-        self._sending = Sending(self, self._plan, self._shelf, self._books, outbox.crew, self._land)
+        self._sending = Sending(self, self._plan, self._shelf, self._books, outbox.crew, (self._land, self._fail))
         self._after()
         self._sending.go_on()
         return None
@@ -173,16 +166,25 @@ class Keeper(GenServer):
         """What was taken is kept."""
         self._put_all()
 
-    def _opened(self) -> OutboxFile:
-        plan = self._plan
+    def _opened(self) -> Shelf:
         try:
-            return OutboxFile(plan.path, profile=plan.profile)
+            return self._open()
         except OutboxFileError as error:
-            if error.failure != "broken" or plan.damaged != "set_aside":
+            if error.failure != "broken" or self._plan.damaged != "set_aside":
                 raise
-            aside = set_aside(plan.path)
-            self._emit(OutboxSetAside(path=self.ref.path, outbox=plan.name, aside=aside, problem=error.problem))
-            return OutboxFile(plan.path, profile=plan.profile)
+            aside = set_aside(self._plan.path)
+            self._emit(OutboxSetAside(path=self.ref.path, outbox=self._plan.name, aside=aside, problem=error.problem))
+            return self._open()
+
+    def _open(self) -> Shelf:
+        plan, clock = self._plan, self.system.clock
+        wall = virtual_wall(clock) if self.system.is_virtual else wall_clock
+        file = OutboxFile(plan.path, profile=plan.profile)
+        try:
+            return Shelf(plan.name, file, plan.topics, self._books, clock.now, wall)
+        except BaseException:
+            file.close()
+            raise
 
     def _land(self, ticket: int, receipt: Receipt | None, error: BaseException | None) -> None:
         """Called in the thread of whoever has called the sender."""
@@ -215,7 +217,7 @@ class Keeper(GenServer):
         try:
             self._shelf.keep_up()
         except OutboxFileError as error:
-            self._fail(error, 0)
+            self._fail(error)
         self._sending.go_on()
 
     def _after(self) -> None:
@@ -255,7 +257,7 @@ class Keeper(GenServer):
             )
         return is_left
 
-    def _fail(self, error: OutboxFileError, refused: int) -> None:
+    def _fail(self, error: OutboxFileError, refused: int = 0) -> None:
         now = self.system.clock.now()
         self._failed_at, self._refused = now, self._refused + refused
         self._outbox.trouble = error.problem

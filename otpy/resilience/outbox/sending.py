@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.backoff import asked_by
 from otpy.core.text import exception_line
 from otpy.events.resilience import OutboxDegraded, OutboxRecovered
-from otpy.resilience.errors import BreakerOpenError, LaterError
+from otpy.resilience.errors import BreakerOpenError, LaterError, OutboxFileError
 from otpy.resilience.outbox.batch import Batch
 from otpy.resilience.outbox.carrier import AsyncCarrier, Flight, PlainCarrier
 from otpy.resilience.outbox.route import Route
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otpy.actors.gen_server import GenServer
     from otpy.events.event import Event
     from otpy.resilience.outbox.batch import Receipt
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from otpy.runtime.timers import Timer
 
 __all__ = ["Expired", "Go", "Sending"]
+
+Hooks = tuple["Callable[[int, Receipt | None, BaseException | None], object]", "Callable[[OutboxFileError], object]"]
+"""What is called with a flight's outcome, in any thread; and, in a turn, when the file cannot be read."""
 
 ILL = 3
 """Failures in a row of the first sender after which the outbox is degraded: single ones are a bad network's usual."""
@@ -61,10 +66,10 @@ class _Leg:
 class Sending:
     """The part of an outbox's actor that sends; all of it runs in that actor's turns."""
 
-    def __init__(self, actor: GenServer, plan: Plan, shelf: Shelf, books: Books, crew: Crew, landed: Any) -> None:
-        """Of this actor, whose `landed` is cast with a flight's outcome."""
+    def __init__(self, actor: GenServer, plan: Plan, shelf: Shelf, books: Books, crew: Crew, hooks: Hooks) -> None:
+        """Of this actor."""
         self._actor, self._plan, self._shelf, self._books, self._crew = actor, plan, shelf, books, crew
-        self._landed = landed
+        self._landed, self._unreadable = hooks
         self._route = Route(plan.backoff, plan.ramp, plan.batch)
         self._legs: dict[int, _Leg] = {}  # that in the air, and late ones, by their tickets
         self._air: int | None = None
@@ -92,7 +97,13 @@ class Sending:
         if chosen is None:
             return
         index, carrier, permit = chosen
-        found = self._shelf.next_batch(self._route.most(self._now()), self._plan.batch_bytes)
+        try:
+            found = self._shelf.next_batch(self._route.most(self._now()), self._plan.batch_bytes)
+        except OutboxFileError as error:
+            permit.release()
+            self._unreadable(error)
+            self._rest(self._plan.backoff.most)
+            return
         if found is None:
             permit.release()
             return

@@ -84,6 +84,8 @@ class Shelf:
     def next_batch(self, rows: int, size: int) -> tuple[str, str, list[Row]] | None:
         """The topic whose turn it is, the incarnation, and its oldest rows; None when nothing waits.
 
+        Raises OutboxFileError when they cannot be read.
+
         Topics take turns, so that a long queue in one of them holds up no other.
         """
         names = sorted(self._books.tallies)
@@ -166,7 +168,9 @@ class Shelf:
 
     def _make_room(self, tables: Tables, name: str) -> None:
         topic, tally = self._topic(name), self._books.tally(name)
-        while tally.rows > topic.rows or tally.size > topic.size_bytes:
+        for _ in range(topic.rows + tally.rows):  # far more often than it can be needed
+            if tally.rows <= topic.rows and tally.size <= topic.size_bytes:
+                break
             if topic.overflow == "sample":
                 rows, size, end = tables.thin(self._books, name, self._stretch.get(name, 0))
                 self._stretch[name] = end
@@ -188,7 +192,8 @@ class Shelf:
     def _take(self, topic: str, rows: int, size: int) -> tuple[str, str, list[Row]] | None:
         if not self._books.tallies[topic].rows:
             return None
-        incarnation, found, bad = self._file.read().take(topic, self._done.get(topic, 0), rows, size)
+        with self._file.reading() as tables:
+            incarnation, found, bad = tables.take(topic, self._done.get(topic, 0), rows, size)
         if bad:
             with self._transaction() as tables:
                 self._drop(tables, topic, "damaged", tables.remove_some(self._books, topic, bad))

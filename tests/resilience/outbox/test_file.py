@@ -8,13 +8,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
-from otpy.errors import NameTakenError, NoProcError, StartError
+from otpy.errors import CallError, NameTakenError, NoProcError, StartError
 from otpy.events import OutboxDropped, OutboxSetAside, StoreFailed, StoreRecovered
 from otpy.resilience import OutboxFileError, Topic
 from otpy.resilience.outbox.file import OutboxFile
@@ -256,6 +257,52 @@ def test_a_commit_that_fails_fails_for_all_in_it_and_the_next_may_do(
     one.put("t", 2)
     system.stop()
     assert values(one) == [0, 1, 2]
+
+
+def test_a_file_that_cannot_be_read_ends_nothing_and_is_tried_again(
+    system: VirtualSystem, path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = kept(system, outbox(path, hub.post))
+    hub.mood = "well"
+
+    def fail(*_: object) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorname = "SQLITE_CORRUPT"
+        raise error
+
+    with monkeypatch.context() as patch, Recorder(system, StoreFailed) as recorded:
+        patch.setattr("otpy.resilience.outbox.tables.Tables.take", fail)
+        one.put("t", 1)
+        system.clock.advance(100.0)
+    assert len(recorded.of(StoreFailed)) == 1
+    assert str(system.record("test/readings/outbox").trouble).startswith("it keeps nothing new: the file is damaged")
+    assert system.record("test/readings/outbox").restarts == 0
+    system.clock.advance(60.0)
+    assert hub.rows() == [("", 1)]
+
+
+def test_what_returned_before_a_stop_is_in_the_file(path: Path, hub: Hub) -> None:
+    """Some of them are refused in the middle of it; those that were not are there."""
+    system = otpy.System("stops")
+    one = kept(system, outbox(path, hub.post))
+    returned: list[int] = []
+
+    def produce(first: int) -> None:
+        try:
+            for number in range(first, first + 100_000):
+                one.put("t", number)
+                returned.append(number)
+        except CallError:
+            pass
+
+    threads = [threading.Thread(target=produce, args=(first * 1_000_000,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    one.put("t", -1)
+    system.stop()
+    for thread in threads:
+        thread.join()
+    assert set(returned) | {-1} <= set(values(one))
 
 
 def test_a_place_that_cannot_be_written_fails_the_start_with_a_sentence(
