@@ -132,3 +132,16 @@ def test_of_another_program_s_commits_nothing_is_concluded(store: PostgresStore,
     with pytest.raises(StoreError, match="closed the connection"):
         insert(store, new())
     assert numbers(store) == {"ready": 2}
+
+
+def test_one_is_not_forgotten_while_somebody_may_ask_for_it(store: PostgresStore, cut: Any) -> None:
+    """With a small `keep` the janitor of another program did so first: what was kept was told to be lost."""
+
+    def forget(line: Line) -> None:
+        line.commit()
+        with closing(type(store)(store._url)) as other, other.transaction() as tx:
+            tx.prune(tx.now + 1, 1_000)
+
+    cut(forget)
+    insert(store, new())
+    assert numbers(store) == {"ready": 1}

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresTransaction"]
 
+ASKED_MS = 86_400_000
+"""For so long a program may ask what became of a commit, however soon jobs are forgotten: it may have been stopped."""
+FORGET = """
+delete from otpy_commit where program in (select program from otpy_commit where at < ? for update skip locked)
+"""
+"""What another transaction is about to renew is left, and nobody waits for that one's end."""
+
 J = TypeVar("J", bound="list[Job] | None")
 
 
@@ -117,8 +124,8 @@ class PostgresTransaction(SqlTransaction):
         self.is_urgent = True
 
     def prune(self, before: int, limit: int) -> int:
-        """Forget old jobs, and the last commits of programs that have made none since."""
-        self._db.execute("delete from otpy_commit where at < ?", (before,))
+        """Forget old jobs, and programs' last commits, of those too old to be asked for."""
+        self._db.execute(FORGET, (min(before, self.now - ASKED_MS),))
         return super().prune(before, limit)
 
     def cancel(self, ids: Sequence[int], reason: str) -> list[Job]:
