@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 import time
+from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -84,3 +87,26 @@ def test_a_handler_with_a_transaction_may_think_for_as_long_as_it_has_that(url: 
     with opened(url, patience=0.1) as store, store.transaction() as tx, tx.lent(monotonic() + 20.0) as foreign:
         time.sleep(0.15)  # beyond the time after which the server takes a program for frozen
         assert foreign.run("select 1", ()) == ([(1,)], None)
+
+
+@contextmanager
+def many_files() -> Iterator[None]:
+    """Whatever is opened in this block has a number beyond a thousand."""
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        yield
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (least, most))
+
+
+def test_a_program_with_a_thousand_files_open_hears_calls(url: str) -> None:
+    """Who listened ended with an error, and what others had made ready was found a second later."""
+    heard = threading.Semaphore(0)
+    with many_files(), opened(url, others=heard.release), opened(url) as other:
+        assert heard.acquire(timeout=30.0)  # it listens
+        insert(other, new())
+        assert heard.acquire(timeout=30.0)

@@ -51,29 +51,28 @@ class Listener:
             self._thread.join()
 
     def _run(self) -> None:
-        ready: list[Any] = []
+        ready: list[int] = []
         while self._ends not in ready:
             with suppress(psycopg.Error):
                 ready = self._listen()
             if self._ends not in ready:
-                ready, _, _ = select.select([self._ends], [], [], PAUSE * random.uniform(0.5, 1.0))
+                ready = _readable(self._ends, seconds=PAUSE * random.uniform(0.5, 1.0))
         os.close(self._ends)
 
-    def _listen(self) -> list[Any]:
+    def _listen(self) -> list[int]:
         """Until it is to end, or the connection is gone, which is raised."""
         with psycopg.Connection[Any].connect(self._url, autocommit=True, fallback_application_name="otpy") as db:
             if not is_pooled(db):
                 return self._hear(db)
         # There nothing would be heard, and whoever has that connection next would listen instead.
-        ready, _, _ = select.select([self._ends], [], [])
-        return ready
+        return _readable(self._ends)
 
-    def _hear(self, db: psycopg.Connection[Any]) -> list[Any]:
+    def _hear(self, db: psycopg.Connection[Any]) -> list[int]:
         ((channel,),) = db.execute(CHANNEL).fetchall()
         db.execute(f"listen {channel}")
         self._called()  # what was said before
         while True:
-            ready, _, _ = select.select([db.fileno(), self._ends], [], [])
+            ready = _readable(db.fileno(), self._ends)
             if self._ends in ready:
                 return ready
             db.pgconn.consume_input()
@@ -82,3 +81,14 @@ class Listener:
                 others |= not self._is_own(heard.be_pid)
             if others:
                 self._called()
+
+
+def _readable(*files: int, seconds: float | None = None) -> list[int]:
+    """Wait until something comes by one of these, and for so long at most; by which.
+
+    By `poll`: a program with a thousand files open has numbers that are too high for `select`.
+    """
+    poll = select.poll()
+    for file in files:
+        poll.register(file, select.POLLIN)
+    return [file for file, _ in poll.poll(None if seconds is None else seconds * 1_000)]
