@@ -37,6 +37,9 @@ __all__ = ["Outbox"]
 PAUSES = Backoff(first=0.5, most=30.0)
 """Half a second, then twice as long each time, up to half a minute; with full jitter."""
 
+KEEP_END, SEND_END, BRIEF = 5.0, 5.0, 1.0
+"""Seconds to stop for who keeps the file, for all who call senders together, and for all breakers together."""
+
 KIBI, LONG = 1_024, 120
 """Bytes of a larger unit, and of how many seconds, or minutes, the next larger unit is used."""
 
@@ -234,17 +237,22 @@ class OutboxTree(Supervisor):
         """Of this outbox."""
         self._outbox = outbox
 
+    @classmethod
+    def sealed_stop(cls) -> float:
+        """Nothing in it is the user's to mend, and its options were checked when it was made."""
+        return KEEP_END + SEND_END + BRIEF
+
     def children(self) -> list[ChildSpec]:
-        """In start order."""
+        """In start order. What their stops take adds up to `sealed_stop`, however many senders there are."""
         outbox = self._outbox
         ways = outbox.plan.ways
-        breakers = [way.breaker.child() for way in ways if way.is_own]
+        breakers = [way.breaker.child().opts(shutdown=BRIEF / len(ways)) for way in ways if way.is_own]
         carriers: list[Any] = [AsyncCarrier if way.is_async else PlainCarrier for way in ways]
         callers = [
-            child(carrier, way, outbox.crew, index).opts(id=f"{way.name}-sender")
+            child(carrier, way, outbox.crew, index).opts(id=f"{way.name}-sender", shutdown=SEND_END / len(ways))
             for index, (way, carrier) in enumerate(zip(ways, carriers, strict=True))
         ]
-        return [*breakers, *callers, child(Keeper, outbox).opts(id="outbox")]
+        return [*breakers, *callers, child(Keeper, outbox).opts(id="outbox", shutdown=KEEP_END)]
 
 
 def _checked(key: object) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.actors.survey import survey
+from otpy.core.part import SEALED
 from otpy.errors import NoProcError, SpecError
 from otpy.events import OutboxDropped
 from otpy.resilience import NoSuchTopicError, Outbox, OutboxFullError, PayloadError, Sender, Topic
@@ -298,6 +300,17 @@ def test_the_tree_and_its_state_show_how_it_stands(system: VirtualSystem, path: 
     assert shown["degraded_since"].startswith("'20")
     assert shown["oldest_since"].startswith("'20")
     assert one.look().why == "ConnectionError: down"
+
+
+def test_a_tree_with_one_has_nothing_to_be_doubted(path: Path) -> None:
+    """`otpy check` says how long it takes to stop, and warns of nothing: its options were checked when it was made."""
+    one = outbox(path, down, Sender(down, name="other"))
+    tree = type("Tree", (otpy.Supervisor,), {"children": lambda _: [one.child()]})
+    found = survey("t", otpy.child(tree))
+    assert found.errors == ()
+    assert found.root is not None
+    part = found.root.children[0]
+    assert (part.unknown, part.unseen_stop) == (SEALED, 11.0)
 
 
 def test_drops_are_told_together(system: VirtualSystem, path: Path) -> None:
