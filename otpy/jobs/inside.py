@@ -46,7 +46,8 @@ def enqueue_in(
     Raises:
         StaleEpochError: that epoch is over; nothing was enqueued, and the caller's transaction is to be rolled back.
         KeyTakenError: a key was used for another job, or one is in the way.
-        StoreError: it is in memory, where no engine sees it, no transaction is open, or it failed.
+        StoreError: it is in memory, where no engine sees it, no transaction is open, or it failed; or a job is unique
+            for a time, and the transaction is not read committed, so that it cannot look back.
         StoreVersionError: its tables are of another version; older ones an engine that runs on it brings up to date.
     """
     insertion = Insertion(job_specs(specs))

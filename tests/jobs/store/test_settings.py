@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.errors import StoreBusyError, StoreError
+from otpy.jobs.errors import StoreBusyError, StoreConflictError, StoreError
 from otpy.jobs.model.claim import Limits
 from support.postgres import fresh_url, server
 
-from .shop import get, insert, new
-from .test_server import opened
+from .shop import get, insert, new, one
+from .test_server import connected, opened
 from .test_shared_limits import given, station, wish
 
 if TYPE_CHECKING:
@@ -110,3 +110,22 @@ def test_a_program_with_a_thousand_files_open_hears_calls(url: str) -> None:
         assert heard.acquire(timeout=30.0)  # it listens
         insert(other, new())
         assert heard.acquire(timeout=30.0)
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
+def test_a_transaction_that_cannot_look_back_enqueues_nothing_that_is_unique_for_a_time(url: str, level: str) -> None:
+    """It sees what was there when it began: so there were two. Other keys are refused by the server itself."""
+    import psycopg  # noqa: PLC0415 - an extra
+
+    from otpy.jobs.store.postgres.guest import guest  # noqa: PLC0415 - an extra
+
+    hourly, alone = one("k", until="period", period_ms=3_600_000), one("k", until="finished")
+    with opened(url) as store, connected(url) as db:
+        db.rollback()
+        db.isolation_level = psycopg.IsolationLevel[level]
+        db.execute("select count(*) from otpy_job")
+        insert(store, hourly, alone)
+        with pytest.raises(StoreError, match="begin it as read committed"), guest(db) as own:
+            own.insert([hourly], own.now)
+        with pytest.raises(StoreConflictError), guest(db) as own:
+            own.insert([alone], own.now)

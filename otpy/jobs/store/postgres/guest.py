@@ -21,9 +21,11 @@ from otpy.jobs.store.postgres.versions import KNOWN, make, version_of
 from otpy.jobs.store.sql.tally import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import psycopg
+
+    from otpy.jobs.model.new import Inserted, NewJob
 
 __all__ = ["guest"]
 
@@ -48,6 +50,19 @@ def guest(connection: psycopg.Connection[Any]) -> Iterator[Guest]:
         db = Own(connection)
         ((now,),) = db.execute(f"select {CLOCK}").fetchall()
         counts = Counts(Known(), is_gathering=False)
-        making, inserting = partial(make, db), partial(insert_all, db, counts)
+        making, inserting = partial(make, db), partial(_insert_all, path, db, counts)
         holding, calling = partial(holds, db), partial(db.execute, CALL)
         yield Guest(path, db, now, counts, version_of(db), KNOWN, making, inserting, holding, calling)
+
+
+def _insert_all(path: str, db: Own, counts: Counts, news: Sequence[NewJob], now: int) -> list[Inserted]:
+    """As the engine does it. Other unique keys are in an index, which sees more than a transaction may."""
+    if any(new.unique is not None and new.unique.until == "period" for new in news):
+        ((level,),) = db.execute("select current_setting('transaction_isolation')").fetchall()
+        if level not in ("read committed", "read uncommitted"):
+            problem = (
+                f"this transaction is {level}, and does not see whether others have just enqueued a job of a kind that "
+                "is unique for a time: begin it as read committed"
+            )
+            raise StoreError(path, problem)
+    return insert_all(db, counts, news, now)
