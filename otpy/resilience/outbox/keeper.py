@@ -89,8 +89,8 @@ class Keeper(GenServer):
         self._watched: set[Ref[Any]] = set()
         self._upkeep: Timer | None = None
         self._failed_since: float | None = None
-        self._failed_at, self._refused = 0.0, 0
-        self._told = {each: count for each, (count, _) in self._books.dropped.items()}
+        self._failed_at, self._refused, self._refuses = 0.0, 0, False
+        self._told = dict(self._books.dropped)
         self._told_at: dict[tuple[str, str], float] = {}
         self._times: tuple[int | None, float | None] = (None, None)
         self.oldest_since: str | None = None
@@ -144,6 +144,8 @@ class Keeper(GenServer):
     def landed(self, ticket: int, receipt: Receipt | None, error: BaseException | None) -> None:
         """A sender has come back."""
         self._sending.landed(ticket, receipt, error)
+        if self._failed_since is not None and not self._refuses and not self._shelf.owes:
+            self._works()  # it was read, and what was taken is gone; whether it takes new rows only a put finds out
         self._after()
 
     def handle_info(self, message: Any) -> None:
@@ -202,6 +204,7 @@ class Keeper(GenServer):
             for caller, _ in waiting:
                 caller.refuse(OutboxFileError(error.path, error.problem, error.failure))
             return
+        self._refuses = False
         self._works()  # before anybody is told: who has put something may look then
         for (caller, _), answer in zip(waiting, answers, strict=True):
             if isinstance(answer, Exception):
@@ -242,17 +245,23 @@ class Keeper(GenServer):
         """Tell of dropped rows; whether some have not been told of yet."""
         now, is_left = self.system.clock.now(), False
         for each, (rows, size) in self._books.dropped.items():
-            new = rows - self._told.get(each, 0)
+            told_rows, told_size = self._told.get(each, (0, 0))
+            new = rows - told_rows
             if new <= 0:
                 continue
             if now - self._told_at.get(each, -TELL) < TELL:
                 is_left = True
                 continue
-            self._told_at[each], self._told[each] = now, rows
+            self._told_at[each], self._told[each] = now, (rows, size)
             topic, why = each
             self._emit(
                 OutboxDropped(
-                    path=self.ref.path, outbox=self._plan.name, topic=topic, why=why, rows=new, size_bytes=size
+                    path=self.ref.path,
+                    outbox=self._plan.name,
+                    topic=topic,
+                    why=why,
+                    rows=new,
+                    size_bytes=size - told_size,
                 )
             )
         return is_left
@@ -260,6 +269,7 @@ class Keeper(GenServer):
     def _fail(self, error: OutboxFileError, refused: int = 0) -> None:
         now = self.system.clock.now()
         self._failed_at, self._refused = now, self._refused + refused
+        self._refuses = self._refuses or refused > 0
         self._outbox.trouble = error.problem
         if self._failed_since is None:
             self._failed_since = now

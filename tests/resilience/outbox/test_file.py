@@ -279,6 +279,7 @@ def test_a_file_that_cannot_be_read_ends_nothing_and_is_tried_again(
     assert system.record("test/readings/outbox").restarts == 0
     system.clock.advance(60.0)
     assert hub.rows() == [("", 1)]
+    assert system.record("test/readings/outbox").trouble is None
 
 
 def test_what_returned_before_a_stop_is_in_the_file(path: Path, hub: Hub) -> None:

@@ -320,6 +320,7 @@ def test_drops_are_told_together(system: VirtualSystem, path: Path) -> None:
     system.stop()
     told = recorded.of(OutboxDropped)
     assert [event.rows for event in told] == [1, 994]
+    assert sum(event.size_bytes for event in told) == 128 + 2 * 128 + 3 * (995 - 256)
     assert one.look().dropped == {"oldest": 995}
 
 
