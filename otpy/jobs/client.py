@@ -220,7 +220,7 @@ class Client(Replaying):
             raise SpecError("activate", f"{safe_repr(version)}: a text, or None")
 
         def activate(tx: Transaction) -> str | None:
-            known = {look.host.version for look in tx.hosts() if look.is_alive and look.draining_since is None}
+            known = {look.host.version for look in tx.hosts(living=True) if look.draining_since is None}
             if not (force or version is None or version in known):
                 raise NoSuchVersionError(version, sorted(known - {""}))
             before = tx.active()

@@ -58,7 +58,8 @@ class Round:
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
         self.is_there = tx.appear(self.host, self.ttl_ms)
-        self.is_draining = any(one.draining_since is not None for one in tx.hosts() if one.host.id == self.host.id)
+        own = [one for one in tx.hosts(living=True) if one.host.id == self.host.id]
+        self.is_draining = any(one.draining_since is not None for one in own)
 
     @property
     def station(self) -> Station | None:

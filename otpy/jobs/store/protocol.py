@@ -200,8 +200,11 @@ class Transaction(Protocol):
     def drain(self, id: str) -> bool:
         """Give a program nothing from now on; what it has it may end. False when it is not there."""
 
-    def hosts(self) -> list[HostLook]:
-        """The programs that work on the store, or did, in the order in which they came; `prune` forgets the dead."""
+    def hosts(self, *, living: bool = False) -> list[HostLook]:
+        """The programs that work on the store, or did, in the order in which they came; `prune` forgets the dead.
+
+        `living`: those alone that work on it, which are few, however many have ended since.
+        """
 
     def activate(self, version: str | None) -> None:
         """Have programs of this version do what says none, from their next claims on; None: those of any version."""

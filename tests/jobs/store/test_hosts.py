@@ -65,6 +65,15 @@ def test_one_that_is_not_heard_of_is_dead_and_does_not_come_back(store: Store, c
         assert (tx.drain("a"), tx.leave("a")) == (False, False)
 
 
+def test_those_that_live_are_seen_without_all_that_have_ended(store: Store, clock: Clock) -> None:
+    """A program that is started anew again and again leaves a row each time, which each beat of all others read."""
+    appear(store)
+    clock.now += TTL
+    appear(store, Host(id="b", name="here:2"))
+    with store.transaction() as tx:
+        assert [[look.host.id for look in tx.hosts(living=living)] for living in (False, True)] == [["a", "b"], ["b"]]
+
+
 def test_one_that_has_left_does_not_come_back(store: Store, clock: Clock) -> None:
     appear(store)
     with store.transaction() as tx:

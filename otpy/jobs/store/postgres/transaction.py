@@ -112,9 +112,9 @@ class PostgresTransaction(SqlTransaction):
         self._held.clear()
         self.is_urgent = True
 
-    def hosts(self) -> list[HostLook]:
-        """Those that are known."""
-        found = super().hosts()
+    def hosts(self, *, living: bool = False) -> list[HostLook]:
+        """Those that are known, or live."""
+        found = super().hosts(living=living)
         self.has_company = sum(one.is_alive for one in found) > 1
         return found
 

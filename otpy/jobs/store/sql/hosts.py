@@ -31,7 +31,7 @@ WORKS = f"""
 STILL = "select 1 from otpy_host where id = ? and until > ? /* for update */"
 LOOKS = """
 select id, name, labels, version, agents, arrived_at, beat_at, until, draining_since from otpy_host
-order by arrived_at, id
+where until > ? order by arrived_at, id
 """
 
 
@@ -74,9 +74,9 @@ def active(db: Base) -> str:
     return str(db.execute(ACTIVE).fetchone()[0])
 
 
-def looks(db: Base, now: int) -> list[HostLook]:
-    """All that are known, those that came first before the others."""
-    return [_look(row, now) for row in db.execute(LOOKS)]
+def looks(db: Base, now: int, after: int) -> list[HostLook]:
+    """Those that end after this time, or are dead since, those that came first before the others."""
+    return [_look(row, now) for row in db.execute(LOOKS, (after,))]
 
 
 def _look(row: tuple[Any, ...], now: int) -> HostLook:

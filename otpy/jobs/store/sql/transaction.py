@@ -257,9 +257,9 @@ class SqlTransaction(ABC):
         """Give it nothing more."""
         return hosts.drain(self._db, id, self.now)
 
-    def hosts(self) -> list[HostLook]:
-        """Those that are known."""
-        return hosts.looks(self._db, self.now)
+    def hosts(self, *, living: bool = False) -> list[HostLook]:
+        """Those that are known, or live."""
+        return hosts.looks(self._db, self.now, after=self.now if living else 0)
 
     def activate(self, version: str | None) -> None:
         """Have one version do what says none."""
