@@ -52,6 +52,8 @@ class Health:
         """When the store was asked for what it has not answered yet; None while it is asked for nothing."""
         self.is_slow = False
         """Whether the last failure took long to come, so that the next one will."""
+        self.was_open = False
+        """Whether the store was ever there."""
         self.stale = 0
         """Writes about attempts that were over."""
 

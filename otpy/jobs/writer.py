@@ -16,6 +16,7 @@ from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, Store
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all
 from otpy.jobs.model.news import News
+from otpy.jobs.store.late import LateStore
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ class Writer(GenServer):
     ) -> Fail | None:
         """Open the store, in its own thread.
 
+        One that cannot be opened ends the start of an engine. A writer that is started again, while the store is away,
+        lives without it until it is back: an engine that gave up would take along what its agents still do.
+
         Args:
             opened: makes it.
             herald: told, here, what each commit has made possible.
@@ -76,20 +80,24 @@ class Writer(GenServer):
         self._herald = herald
         self.health = Health() if health is None else health
         self._pauses = Backoff(first=min(FIRST, most), most=most)
-        self.health.asked_at = self.system.clock.now()
-        try:
-            store = opened()
-        except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
-            return Fail(Shutdown(str(error)))
-        finally:
-            self.health.asked_at = None
-        self.store = self.use(closing(store))
         self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
         self._failure: StoreError | None = None
         self._failures = 0
         self._closed_until = 0.0
         self._gathering = Gathering()
         self._standing: Standing | None = None
+        self.health.asked_at = self.system.clock.now()
+        try:
+            store = opened()
+        except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
+            if isinstance(error, StoreVersionError) or not self.health.was_open:
+                return Fail(Shutdown(str(error)))
+            self._fail(error)
+            store = LateStore(opened)
+        finally:
+            self.health.asked_at = None
+        self.health.was_open = True
+        self.store = self.use(closing(store))
         return None
 
     @property

@@ -10,6 +10,7 @@ import pytest
 
 import otpy
 from otpy.jobs.errors import KeyTakenError, StoreConflictError, StoreError, StoreFullError
+from otpy.jobs.health import Health
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.kind import job
 from otpy.jobs.model.look import Look
@@ -19,7 +20,7 @@ from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import request_future
 from otpy.runtime.pykka import Future
-from otpy.testing import Gate
+from otpy.testing import Gate, VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,3 +274,51 @@ def test_a_store_that_cannot_be_opened_is_the_failure_of_its_start(system: otpy.
     with pytest.raises(otpy.errors.StartError, match="not a database"):
         system.start(Writer, lambda: SqliteStore(tmp_path / "jobs.db"))
     assert issubclass(StoreFullError, StoreError)
+
+
+class Tree(otpy.Supervisor):
+    """A writer as an engine has it: its health outlives it."""
+
+    def init(self, opened: Any, health: Health) -> None:
+        self.opened, self.health = opened, health
+
+    def children(self) -> list[otpy.ChildSpec]:
+        return [otpy.child(Writer, self.opened, bool, 5.0, self.health).opts(id="writer", name="writer")]
+
+
+@pytest.mark.parametrize("away", [1, 20])
+def test_one_that_is_killed_while_the_store_is_away_lives_until_that_is_back(
+    timed: otpy.System, clock: VirtualClock, away: int
+) -> None:
+    """Started again three times in a moment, it took the whole engine along."""
+    store, health = Slow(), Health()
+    store.gate.open()
+    answers: list[Exception | None] = [None, *[StoreError("jobs.db", "it is away") for _ in range(away)]]
+
+    def opened() -> Any:
+        answer = answers.pop(0) if answers else None
+        if answer is not None:
+            raise answer
+        return store
+
+    timed.start_root(otpy.child(Tree, opened, health))
+    writer = timed.ref(otpy.name(Writer, "writer"))
+    timed.kill("t/Tree/writer")
+    timed.wait_idle()
+    for _ in range(away - 1):
+        clock.advance(5.0)
+        with pytest.raises(StoreError, match="it is away"):
+            writer.call(Writer.run, Slow.step)
+        assert health.outage is not None
+    clock.advance(5.0)
+    assert writer.call(Writer.run, Slow.step) == 1
+    assert writer.call(Writer.changes) == 0
+    timed.stop()
+
+
+def test_one_whose_store_was_never_there_does_not_start(system: otpy.System) -> None:
+    def opened() -> Any:
+        raise StoreError("jobs.db", "no such folder")
+
+    with pytest.raises(otpy.errors.StartError, match="no such folder"):
+        system.start_root(otpy.child(Tree, opened, Health()))
