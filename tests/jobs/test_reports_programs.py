@@ -244,18 +244,19 @@ def test_a_job_that_takes_each_program_along_is_begun_so_often_and_no_more(make:
 
 STOPPED = """
     from otpy import jobs
+    def watch(foreman):  # it is the first to end, and tells the scheduler before it does
+        foreman.monitor().wait(None)
+        say("stopping")
     @jobs.job
     def work():
+        foreman = otpy.current().system.ref("jobs/foreman/one").whereis()
+        threading.Thread(target=watch, args=[foreman]).start()
         say("begun", jobs.current().attempt)
         (FOLDER / "pipe").read_text()
-    class Last(otpy.GenServer):
-        trap_exit = True
-        def terminate(self, reason):
-            say("stopping")
     class Tree(otpy.Supervisor):
         def children(self):
             crew = jobs.Crew(name="one", size=1, spare=0)
-            return [jobs.engine(FOLDER / "jobs.db", [work], crews=[crew]), otpy.child(Last)]
+            return [jobs.engine(FOLDER / "jobs.db", [work], crews=[crew])]
     with otpy.run(Tree, control_directory=FOLDER) as system:
         jobs.of(system).enqueue_all([work.new(), work.new()])
         system.wait()
