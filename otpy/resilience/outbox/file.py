@@ -100,7 +100,8 @@ class OutboxFile:
         return lock
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)
+        # Not bound to its thread: an actor's turns come one after the other, also where a seed deals them out.
+        db = sqlite3.connect(self.path, timeout=self._patience, isolation_level=None, check_same_thread=False)
         try:
             db.executescript(settings(self._profile))
             if self._lock.was_unclean:
