@@ -42,6 +42,8 @@ CRASHES, CRASHES_EACH = 200, 3
 """That a run bears, and so many more for each file that is done: `--crash 0.3` costs two a file, 1.0 gets none done."""
 TIMEOUT = 30.0
 """Seconds for one attempt."""
+OUTAGE = 60.0
+"""Seconds for which the store may be away: a server that is started again, and a disk that somebody makes room on."""
 
 Found: TypeAlias = tuple[int, int, int, str] | str
 """What a job returns: bytes, lines, words and checksum, or why there are none."""
@@ -89,36 +91,57 @@ class Watcher(otpy.GenServer):
         self.jobs = jobs.of(self.system, seconds=60.0)
         self.crashes = 0
         self.stop_counting = self.system.events.attach(self._crashed, ActorCrashed)
-        self.since = self.system.clock.now()
+        self.since = self.answered = self.system.clock.now()
+        self.before: int | None = None
         return otpy.Continue("begin")
 
-    def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
-        """All files are one transaction: a run that was killed before it had them all has none.
+    def handle_continue(self, term: object) -> otpy.Stop | None:  # noqa: ARG002 - there is one
+        """Begin at once, and look again and again."""
+        self.tell(Progress(None, 0, 0))
+        self.send_interval(PERIOD, "look")
+        return self.handle_info("look")
+
+    def handle_info(self, message: object) -> otpy.Stop | None:
+        """It is time to look, or the end of everything; a store that is away for a while is asked again."""
+        if message != "look":
+            return None
+        now = self.system.clock.now()
+        try:
+            if self.before is None:
+                self.before = self._begin()
+            told = self._look(self.before)
+        except jobs.StoreError:
+            if now - self.answered >= OUTAGE:
+                raise
+            return None
+        self.answered = now
+        return told
+
+    def _begin(self) -> int:
+        """Enqueue all files unless an earlier run has; how many of them that has done.
+
+        They are one transaction: a run that was killed before it had them all has none.
 
         Each has a key, for another program may be doing just this: the list of one counts, and the other adds nothing.
         """
-        self.tell(Progress(None, 0, 0))
         numbers = self.numbers()
-        self.before = numbers["done"]
         if not numbers:
             with suppress(jobs.KeyTakenError):  # a file has changed since the other one has listed it
                 self.jobs.enqueue_all(self._job(one) for one in find(self.folder, self.without))
-        self.send_interval(PERIOD, "look")
+        return numbers["done"]
 
-    def handle_info(self, message: object) -> otpy.Stop | None:
-        """It is time to look, or the end of everything."""
-        if message != "look":
-            return None
+    def _look(self, before: int) -> otpy.Stop | None:
+        """Tell how far they are, and stop when all are done."""
         numbers = self.numbers()
         total = numbers.total() - numbers["replayed"]
         ended = numbers["done"] + numbers["dead"] + numbers["cancelled"]
         if ended < total:
-            gave_up = self._too_many(numbers["done"] - self.before)
-            self.tell(Progress(total, ended, self.crashes, before=self.before, gave_up=gave_up))
+            gave_up = self._too_many(numbers["done"] - before)
+            self.tell(Progress(total, ended, self.crashes, before=before, gave_up=gave_up))
             return otpy.Stop() if gave_up else None
         report = self.report()
         crashes = sum(report.crashes.values())
-        self.tell(Progress(len(report.files), len(report.results), crashes, report, before=self.before))
+        self.tell(Progress(len(report.files), len(report.results), crashes, report, before=before))
         return otpy.Stop()
 
     def terminate(self, reason: otpy.Reason) -> None:  # noqa: ARG002 - whatever it is

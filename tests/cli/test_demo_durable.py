@@ -229,16 +229,17 @@ def test_two_that_begin_at_once_count_each_file_once(
     """The second has seen no jobs either; the first one's list counts, also of a file that has changed meanwhile."""
     told: list[Progress] = []
     words = (str(tmp_path / "a.db"), 3, Trouble(), str(folder), (), told.append)
-    real = Watcher.handle_continue
+    real = Watcher._begin
 
-    def begin_twice(self: Watcher, term: object) -> None:
-        real(self, term)
+    def begin_twice(self: Watcher) -> int:
+        before = real(self)
         (folder / "7.txt").write_text("changed")
         with monkeypatch.context() as patch:
             patch.setattr(Watcher, "numbers", lambda self: Counter[str]())
-            real(self, term)
+            real(self)
+        return before
 
-    monkeypatch.setattr(Watcher, "handle_continue", begin_twice)
+    monkeypatch.setattr(Watcher, "_begin", begin_twice)
     with library.run(library.child(CountDurably, *words), name="two", control="off") as system:
         system.wait()
     report = told[-1].report

@@ -10,6 +10,8 @@ import pytest
 from otpy.cli.demo_store import run_of, taken
 from otpy.cli.demo_views import Show
 from otpy.cli.lazy import CommandError
+from otpy.demo.durable import Watcher
+from otpy.jobs.errors import StoreError
 from support.pooler import pooled
 from support.postgres import fresh_url, server
 from support.systems import quiet
@@ -17,6 +19,7 @@ from support.systems import quiet
 from .test_demo_durable import FILES, a_slow_one, all_are_counted, folder
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable
     from pathlib import Path
 
@@ -79,6 +82,31 @@ def test_a_second_program_joins_and_goes_on_when_the_first_is_killed(
     assert 0 < all_are_counted(second.stdout) < FILES
     assert ended
     assert schemas() == []
+
+
+def test_a_server_that_is_away_for_a_while_ends_no_run(
+    otpy: Otpy, folder: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who watched the run died of it at once, three times, and took the demo along."""
+    numbers = Watcher.numbers
+    refused: list[str] = []
+
+    def down_once(self: Watcher) -> Counter[str]:
+        found = numbers(self)
+        if not found["done"] or refused:
+            return found
+        with server().down(), pytest.raises(StoreError) as raised:
+            numbers(self)
+        refused.append(str(raised.value))
+        raise raised.value
+
+    monkeypatch.setattr(Watcher, "numbers", down_once)
+    command = ["demo", str(folder), "--store", address, "--crash", "0", "--pause", "0.01"]
+    result = otpy(*command)
+    assert (result.exit_code, "The totals are equal" in result.stdout) == (0, True), result.output
+    assert "the server cannot be reached" in refused[0]
+    again = otpy(*command)  # the first has lost its lock with its connection, and left the schema
+    assert (again.exit_code, all_are_counted(again.stdout), schemas()) == (0, FILES, [])
 
 
 def test_who_ends_first_leaves_the_schema_to_the_other(address: str) -> None:
