@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.jobs.model.claim import Rate
+from otpy.jobs.model.claim import Ask, Rate
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Want
+from otpy.jobs.store.picking import Candidate, pick
 from otpy.jobs.store.sql.fair import AGE, AGED
 from otpy.jobs.store.sqlite import SqliteStore
 
@@ -52,6 +54,26 @@ def test_a_limit_of_a_kind_holds_behind_any_number_of_others(store: Store, fence
     found = claim(store, fence, 4, kind_rooms={"few": 2})
     assert [job.kind for job in found] == ["few", "few", "many", "many"]
     assert [job.kind for job in claim(store, fence, 4, kind_rooms={"few": 0})] == ["many"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_as_many_of_each_priority_are_given_as_if_all_were_looked_at(store: Store, fence: Fence, seed: int) -> None:
+    """No more of a kind with a limit are looked at than could be given, and of others behind them as many."""
+    chance = random.Random(seed)
+    jobs = [
+        new(chance.choice("klmn"), tenant=chance.choice(("", "a", "b", "c")), priority=chance.choice((0, 0, 1)))
+        for _ in range(60)
+    ]
+    if seed % 2:  # in blocks: each kind is in the way of the next one
+        jobs.sort(key=lambda job: job.kind)
+    made = [inserted.id for inserted in insert(store, *jobs)]
+    rooms = {kind: chance.choice((0, 1, 2, 9)) for kind in "klm"}
+    candidates = [Candidate(one, job.kind, job.tenant, job.priority) for one, job in zip(made, jobs, strict=True)]
+    candidates.sort(key=lambda one: (one.priority, one.id))
+    ask = Ask(queues=("q",), owners=("agent",) * 40, lease_ms=1, kind_rooms=rooms)
+    found = claim(store, fence, 40, kind_rooms=rooms)
+    assert sorted(job.priority for job in found) == [one.priority for one in pick(ask, candidates)]
+    assert all(number <= rooms.get(kind, 40) for kind, number in Counter(job.kind for job in found).items())
 
 
 def test_a_rate_lets_a_burst_begin_and_then_one_by_one(store: Store, fence: Fence, clock: Clock) -> None:

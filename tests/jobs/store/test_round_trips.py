@@ -96,6 +96,22 @@ def test_tenants_share_a_queue_in_few_ways_however_many_they_are(store: Postgres
     assert counts[0] == counts[1] <= 12
 
 
+def test_kinds_with_limits_share_a_queue_in_few_ways_however_many_they_are(
+    store: PostgresStore, ways: list[str]
+) -> None:
+    """Each was looked at by itself: with hundreds of them a claim took seconds, in which nobody else could claim."""
+    fence, counts = lead(store), []
+    for kinds in (2, 200):
+        insert(store, *[new(f"kind {number % kinds}", tenant=f"tenant {number % 7}") for number in range(60)])
+        ways.clear()
+        rooms = {f"kind {number}": 5 for number in range(kinds)}
+        with store.transaction() as tx:
+            ask = Ask(queues=("q",), owners=("agent",) * 8, lease_ms=LEASE, kind_rooms=rooms)
+            assert len(tx.claim([ask], fence) or []) == 8
+        counts.append(len(ways))
+    assert max(counts) <= 16
+
+
 def test_a_claim_and_an_end_read_no_more_where_more_is_ready_and_has_ended(store: PostgresStore) -> None:
     """Before, the server read all that was ready to say which queues have something, and all leases there had been."""
     fence, ended, read = lead(store), [], []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
@@ -69,37 +70,51 @@ def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list
     """As `claims.claim`, within all limits and turn by turn."""
     full = tuple(kind for kind, room in ask.kind_rooms.items() if room <= 0)
     ask = replace(ask, not_kinds=(*ask.not_kinds, *full))
-    picked = pick(ask, _candidates(db, ask, now, ways.first))
+    picked = _picked(db, ask, now, ways.first)
     return ways.take(db, tally, ask, [one.id for one in picked], now) if picked else []
 
 
-def _candidates(db: Base, ask: Ask, now: int, first: First) -> list[Candidate]:
-    """For each tenant, and for each kind with a limit, as many as could be given; sorted as they are to be.
+def _picked(db: Base, ask: Ask, now: int, first: First) -> list[Candidate]:
+    """Those that are given; of each tenant no more are looked at than could be.
 
-    A tenant that has reached its limit, or has nothing that these agents can do, takes no other's place.
+    What has a kind that is used up by those before it is in the way of others behind it. So where a kind comes to be
+    used up, its jobs are looked at by themselves, and as many of the other kinds: never more often than that happens,
+    however many kinds have a limit. When no further one is used up, nothing that was not looked at could be given.
     """
-    found: list[Row] = []
-    giving, most = 0, max(RING, len(ask.owners))
-    tenants = _tenants(db, ask)
-    while giving < most and (some := [*islice(tenants, RING)]):
-        rows: dict[str, list[Row]] = {}
-        for wish in _wishes(ask):
-            for row in first(db, wish, some, now):
-                rows.setdefault(row[2], []).append(row)
-        those = [tenant for tenant in some if tenant in rows][: most - giving]
-        giving += len(those)
-        found += (row for tenant in those for row in rows[tenant])
-    found.sort(key=lambda row: (row[3], row[4], row[0]))
-    return [Candidate(*row[:4]) for row in found]
+    rows: dict[int, Row] = {}
+    tenants = list(_giving(db, ask, now, first, rows))
+    apart: set[str] = set()
+    while True:
+        candidates = sorted(rows.values(), key=lambda row: (row[3], row[4], row[0]))
+        picked = pick(ask, [Candidate(*row[:4]) for row in candidates])
+        spent = _spent(ask, picked) - apart
+        if not spent:
+            return picked
+        apart |= spent
+        wishes = [replace(ask, kinds=(kind,)) for kind in sorted(spent)]
+        for wish in (replace(ask, not_kinds=(*ask.not_kinds, *sorted(apart))), *wishes):
+            rows.update((row[0], row) for row in first(db, wish, tenants, now))
 
 
-def _wishes(ask: Ask) -> Iterator[Ask]:
-    """One for each kind with a limit that has room, and one for all others: no job is in two of them."""
-    limited = [kind for kind, room in ask.kind_rooms.items() if room > 0]
-    yield replace(ask, not_kinds=(*ask.not_kinds, *limited))
-    for kind in limited:
-        if ask.kinds is None or kind in ask.kinds:
-            yield replace(ask, kinds=(kind,))
+def _giving(db: Base, ask: Ask, now: int, first: First, rows: dict[int, Row]) -> Iterator[str]:
+    """The tenants whose turn may come, with the first jobs of each.
+
+    One that has reached its limit, or has nothing that these agents can do, takes no other's place.
+    """
+    left, tenants = max(RING, len(ask.owners)), _tenants(db, ask)
+    while left and (some := [*islice(tenants, RING)]):
+        found = list(first(db, ask, some, now))
+        has = {row[2] for row in found}
+        those = [tenant for tenant in some if tenant in has][:left]
+        left -= len(those)
+        rows.update((row[0], row) for row in found if row[2] in those)
+        yield from those
+
+
+def _spent(ask: Ask, picked: Sequence[Candidate]) -> set[str]:
+    """The kinds of which no more may be given than are picked."""
+    numbers = Counter(one.kind for one in picked)
+    return {kind for kind, number in numbers.items() if number == ask.kind_rooms.get(kind)}
 
 
 def first(db: Base, wish: Ask, tenants: Sequence[str], now: int) -> Iterator[Row]:
