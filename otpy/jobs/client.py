@@ -79,7 +79,7 @@ class Client(Replaying):
     # Mending.
 
     def scale(self, crew: str, size: int, *, spare: int | None = None) -> CrewLook:
-        """Have a crew of this program do so many jobs at once, until the program or its lead ends.
+        """Have a crew of this program do so many jobs at once, until the program, or on a file its lead, ends.
 
         More agents are started at once. Of fewer, those that rest end first, and others when they have done their job.
 
@@ -103,7 +103,7 @@ class Client(Replaying):
 
         A coroutine is cancelled where it awaits something, a process gets SIGTERM, and all see
         `current().is_cancelled`; one that goes on has the engine's `grace` before its agent is killed. The program
-        that leads may be another one, and hears of it with its next beat.
+        that does the job may be another one: on a server it is called, and else looks again after `poll` seconds.
 
         Raises:
             NoSuchJobError: there is none of that number; nothing was done.

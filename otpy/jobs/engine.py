@@ -55,7 +55,7 @@ def engine(
         path: the store's file, or `postgresql://…` for the database of a server; programs that share it do so by this.
         kinds: what can be done here.
         queues: those that have limits.
-        cron: what is enqueued again and again; other programs on the same file may declare others.
+        cron: what is enqueued again and again; other programs on the same store may declare others.
         crews: the agents; by default four for each place that the kinds ask for.
         name: tells several engines of one program apart.
         profile: `full` has everything on the disk before it is acknowledged; `fast` may lose the last moments when the

@@ -154,7 +154,7 @@ class NoSuchCrewError(JobsError, LookupError):
 
 
 class NotLeadingError(JobsError):
-    """Another program leads, or nobody yet: the agents are there; nothing was done.
+    """There are no agents in this program: on a file another one leads, or nobody yet. Nothing was done.
 
     Attributes:
         name: the engine's.

@@ -34,8 +34,8 @@ def enqueue_in(
     caller's. On a connection that begins transactions by itself (`isolation_level`, the default of sqlite3, or
     `autocommit=False`, that of psycopg) one is begun unless it has; on another one the caller must have begun it.
     What is done here is undone when it fails, and the caller's transaction goes on. Where no engine has run yet, the
-    tables of jobs are made in the same transaction. The leader sees the jobs when it looks next, after at most `poll`
-    seconds, or a second on a server, and there it is called besides.
+    tables of jobs are made in the same transaction. The programs that work see the jobs when they look next, after
+    at most `poll` seconds, or a second on a server, and there they are called besides.
 
     Args:
         connection: the caller's.

@@ -152,7 +152,7 @@ class Looking:
         return [subsets(one.host.labels) for one in self.hosts() if one.is_alive and one.host.id != own]
 
     def crews(self) -> list[CrewLook]:
-        """How many agents there are, crew by crew; none while another program leads."""
+        """How many agents there are, crew by crew; on a file none while another program leads."""
         return self._staff().looks()
 
     def store(self) -> StoreLook:

@@ -26,18 +26,18 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """The agents of one engine: those of the program that leads."""
+    """The agents that an engine has in this program: where it leads, or on a server in each."""
 
     system: System
     setup: Setup
 
     @property
     def is_here(self) -> bool:
-        """Whether this program leads."""
+        """Whether there are agents in this program."""
         return self.system.names.get(f"{self.setup.name}/scheduler") is not None
 
     def looks(self) -> list[CrewLook]:
-        """Each crew, as it was declared in this order; none in a program that does not lead."""
+        """Each crew, as it was declared in this order; none where there are no agents."""
         return [self._look(crew) for crew in self.setup.crews] if self.is_here else []
 
     def scale(self, name: str, size: int, spare: int | None, seconds: float | None) -> CrewLook:
@@ -55,7 +55,7 @@ class Staff:
             raise NotLeadingError(self.setup.name)
         try:
             self._foreman(name).within(seconds, wait_for_name=PATIENCE).call(Foreman.resize, size, spare)
-        except NoProcError:  # it has just begun to lead, or just ends that: nobody was reached
+        except NoProcError:  # its work has just begun, or just ends: nobody was reached
             raise NotLeadingError(self.setup.name) from None
         return self._look(crew)
 

@@ -69,7 +69,7 @@ class QueueLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewLook:
-    """How a crew is, in the program that leads."""
+    """How a crew is, in the program that is asked."""
 
     name: str
     place: str

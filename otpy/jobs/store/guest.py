@@ -37,4 +37,4 @@ class Guest:
     under: Callable[[Fence, int], str | None]
     """The active version, if this one leads at this time: until the caller's transaction has ended nobody else does."""
     call: Callable[[], object]
-    """Tells the program that leads, when the caller has committed."""
+    """Has the programs that work on the store told, when the caller has committed."""

@@ -41,7 +41,7 @@ class Own(Statements):
 
 @contextmanager
 def guest(connection: psycopg.Connection[Any]) -> Iterator[Guest]:
-    """Have a transaction on it; who leads is called when that is committed."""
+    """Have a transaction on it; who works on the store is called when that is committed."""
     info = connection.info
     path = f"{info.dbname} on {info.host or 'the server'}"
     with failures(path):
