@@ -1,4 +1,4 @@
-"""What can be asked over the control socket about the programs that share a store: who there is, whose turn it is."""
+"""What can be asked over the control socket of all programs on a store: which there are, whose turn it is, names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
 from otpy.control.verbs import register
-from otpy.jobs.shown import host_line
+from otpy.jobs.shown import host_line, name_line
 from otpy.jobs.verbs import Addressee, text_of
 
 if TYPE_CHECKING:
@@ -36,3 +36,11 @@ def activate(system: Inspected, params: Params) -> object:
         raise BadRequestError("the parameter 'version' must be a text, or 'any' true for programs of any version")
     before = Addressee.of(system, params).client.activate(version, force=params.get("force") is True)
     return {"active": version, "before": before}
+
+
+@register("jobs.names", right="read")
+def names(system: Inspected, params: Params) -> object:
+    """All names that programs share, with who holds them, or was the last to."""
+    engine = Addressee.of(system, params)
+    now = engine.now()
+    return [name_line(one, now) for one in engine.client.names()]

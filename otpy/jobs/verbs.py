@@ -23,7 +23,6 @@ from otpy.jobs.shown import (
     crew_line,
     job_line,
     job_whole,
-    name_line,
     queue_line,
     replayed_line,
     schedule_line,
@@ -256,14 +255,6 @@ def schedules(system: Inspected, params: Params) -> object:
     engine = Addressee.of(system, params)
     now = engine.now()
     return [schedule_line(one, now) for one in engine.client.schedules()]
-
-
-@register("jobs.names", right="read")
-def names(system: Inspected, params: Params) -> object:
-    """All names that programs share, with who holds them, or was the last to."""
-    engine = Addressee.of(system, params)
-    now = engine.now()
-    return [name_line(one, now) for one in engine.client.names()]
 
 
 @register("jobs.unschedule", right="operate")
