@@ -15,8 +15,7 @@ from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import NoEngineError, StoreError
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.program import program
-from otpy.jobs.setup import AGAIN as SOON
-from otpy.jobs.setup import RENEW, trusted
+from otpy.jobs.setup import AGAIN, RENEW, trusted
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
 
@@ -27,14 +26,18 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["PATIENCE", "RESIGN", "Candidate", "Terms", "another_active"]
+__all__ = ["BRIEF", "LEAVE", "PATIENCE", "RESIGN", "Candidate", "Terms", "another_active"]
 
-AGAIN = 0.1
+STANDBY = 0.1
 """The part of a lease after which who stands by looks again when the store has failed; a leader has less time."""
 PATIENCE = 5.0
 """Seconds that one request to the store may take at most."""
 RESIGN = 2.0
 """Seconds that the store may take at most to hear that a lead is over."""
+BRIEF = 1.0
+"""Seconds to stop for who has nothing to wind up."""
+LEAVE = RESIGN + BRIEF
+"""Seconds that a candidate takes at most to stop, when the duties have ended."""
 PAUSES = Backoff(first=1.0, most=60.0, jitter=0.5)
 """Before a program whose duties have failed tries again; another one may be able to do them."""
 
@@ -183,10 +186,10 @@ class Candidate(GenServer):
     def _doubt(self, error: Exception) -> float:
         """The store does not answer: what was granted is trusted until it is over, and no longer."""
         if self.fence is None:
-            return self.terms.lease * AGAIN
+            return self.terms.lease * STANDBY
         self._trouble = f": {error}"
         left = self.trusted_until - self.clock()
-        soon = self.terms.lease * SOON
+        soon = self.terms.lease * AGAIN
         return min(soon, left) if left > 0 else self._end(f"the store does not answer: {error}")
 
     def _end(self, why: str, *, is_lost: bool = True) -> float:
@@ -237,7 +240,7 @@ class Candidate(GenServer):
         sent = self.clock()
         epoch = self.writer.within(PATIENCE).call(Writer.run, lambda tx: self._elect(tx, seen))
         if epoch is None:
-            return self._standby if self._is_free else max(self._standby, self.terms.lease * AGAIN)
+            return self._standby if self._is_free else max(self._standby, self.terms.lease * STANDBY)
         self.trusted_until = self.terms.trusted_until(sent)
         return self._begin(Fence(name=self.terms.name, epoch=epoch))
 
@@ -271,7 +274,7 @@ class Candidate(GenServer):
     @property
     def _standby(self) -> float:
         """Between two looks of who stands by; in virtual time, in which nobody waits, fewer do."""
-        return max(self.terms.poll, self.terms.lease * AGAIN) if self.system.is_virtual else self.terms.poll
+        return max(self.terms.poll, self.terms.lease * STANDBY) if self.system.is_virtual else self.terms.poll
 
     def clock(self) -> float:
         """The monotonic one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from otpy.core.spec import child
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
-from otpy.jobs.candidate import PATIENCE, RESIGN, Candidate, Terms, another_active
+from otpy.jobs.candidate import PATIENCE, Candidate, Terms, another_active
 from otpy.jobs.duties import DRAIN, LEAD_END, Duties, Lead
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["LEAVE", "Leader"]
-
-LEAVE = RESIGN + 1.0
-"""Seconds that it takes at most to resign, when its duties have ended."""
+__all__ = ["Leader"]
 
 
 class Leader(Candidate):

@@ -17,7 +17,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.events.names import NameHeld, NameLost, NameResigned
 from otpy.jobs.awake import Awake
-from otpy.jobs.candidate import RESIGN, Candidate, Terms, another_active
+from otpy.jobs.candidate import BRIEF, LEAVE, Candidate, Terms, another_active
 from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.declared import is_seconds, is_text
 from otpy.jobs.errors import NoEngineError
@@ -41,8 +41,6 @@ A = TypeVar("A")
 Made: TypeAlias = ChildSpec | Callable[[Fence], ChildSpec]
 """What exists once: its spec, or what makes it of the epoch under which it begins."""
 
-BRIEF = 1.0
-"""Seconds to stop for who has nothing to wind up."""
 LOOK, OFTEN = 1.0, 1 / 15
 """Seconds between two looks of who stands by, at most, and the part of a lease that may be less."""
 
@@ -82,7 +80,7 @@ class Post:
     @property
     def leave(self) -> float:
         """Seconds after which the name is given back as well."""
-        return self.end + RESIGN + BRIEF
+        return self.end + LEAVE
 
 
 class Singleton(Supervisor):

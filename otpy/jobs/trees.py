@@ -14,11 +14,12 @@ from otpy.core.clock import virtual_wall
 from otpy.core.spec import child
 from otpy.disk.files import rights_of_others
 from otpy.events.jobs import StoreExposed
+from otpy.jobs.candidate import BRIEF, LEAVE
 from otpy.jobs.duties import DRAIN, LEAD_END, Work
 from otpy.jobs.endings import Endings
 from otpy.jobs.health import Health
 from otpy.jobs.herald import Herald
-from otpy.jobs.leader import LEAVE, Leader
+from otpy.jobs.leader import Leader
 from otpy.jobs.membership import GOODBYE, Badge, Door, Membership
 from otpy.jobs.steward import Steward
 from otpy.jobs.store.opening import clock_of, open_store, readers_of
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store
 
 __all__ = ["Engine", "SharedEngine"]
-
-BRIEF = 1.0
-"""Seconds to stop for who has nothing to wind up."""
 
 
 class Engine(Supervisor):
