@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from otpy.jobs.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MISTAKES", "failures", "store_error"]
+__all__ = ["MISTAKES", "failures", "said_by", "store_error"]
 
 MISTAKES = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
 """What is said of a value that PostgreSQL cannot take: the fault of who gave it, while the store is well."""
@@ -39,6 +40,7 @@ ERRORS: dict[str, tuple[type[StoreError], str]] = {
     "XX002": (StoreBrokenError, "an index is damaged: make it anew"),
     "25006": (StoreError, "it may not be written: the server is a standby, or read-only"),
     "42501": (StoreError, "the user lacks a right"),
+    "3F000": (StoreError, "no schema of the search path is there, or the user may use none"),
     "42P01": (StoreError, "a table is missing"),
     "28": (StoreError, "the server lets this user not in"),
     "57P": (StoreError, "the server cannot be reached"),
@@ -47,17 +49,32 @@ ERRORS: dict[str, tuple[type[StoreError], str]] = {
 """By the beginning of its SQLSTATE."""
 
 
+BEFORE = {
+    "FATAL:": "the server refuses the connection",
+    "no password supplied": "the server refuses the connection",
+    r"invalid \w+ (value|number)": "its address is wrong",
+}
+"""By what libpq says, which gives no code to what it is told before it is connected."""
+
+STATEMENT = re.compile(r"\nLINE \d+:.*\n\s*\^")
+"""Where in our own statement the server has found it: nobody who reads that could do anything about it."""
+
+
 def store_error(path: str, error: psycopg.Error) -> StoreError:
     """What a failure means: a clear word, and what the server or the system says."""
-    said = " ".join(str(error).split())
+    said = said_by(error)
     for start, (kind, meaning) in ERRORS.items():
         if (error.sqlstate or "").startswith(start):
             return kind(path, f"{meaning} ({said}, {error.sqlstate})")
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
-        # libpq gives no code to what it is told before it is connected.
-        meaning = "the server refuses the connection" if "FATAL:" in said else "the server cannot be reached"
-        return StoreError(path, f"{meaning} ({said})")
+        meanings = (meaning for pattern, meaning in BEFORE.items() if re.search(pattern, said))
+        return StoreError(path, f"{next(meanings, 'the server cannot be reached')} ({said})")
     return StoreError(path, f"{said} ({error.sqlstate})" if error.sqlstate else said)
+
+
+def said_by(error: psycopg.Error) -> str:
+    """What the server or the system says, in one line."""
+    return " ".join(STATEMENT.sub("", str(error)).split())
 
 
 @contextmanager

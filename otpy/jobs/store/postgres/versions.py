@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.jobs.errors import StoreBusyError, StoreVersionError
+import psycopg
+
+from otpy.jobs.errors import StoreBusyError, StoreError, StoreVersionError
+from otpy.jobs.store.postgres.failures import said_by
 from otpy.jobs.store.sql.scripts import scripts_of
 
 if TYPE_CHECKING:
@@ -31,6 +34,10 @@ order by 1 limit ?
 """Programs that are alive, as `machine:pid`. A table that a later version changes is asked for as it was here."""
 MOST = 5
 """Of them that are named."""
+
+MAY_NOT = "this user may not {} them: `otpy jobs migrate ADDRESS` does it, as a user who may"
+MISSING = f"the tables are not there, and {MAY_NOT.format('make')}"
+OLDER = f"the tables are of an older version, and {MAY_NOT.format('change')}"
 
 IS_THERE = "select 1 from pg_class where relname = 'otpy_schema' and relkind = 'r' and pg_table_is_visible(oid)"
 """By a look at rows: what `to_regclass` says is remembered over a wait for another program that makes it."""
@@ -65,6 +72,7 @@ def migrate(
 
     Raises:
         StoreBusyError: such programs work on them.
+        StoreError: the user may not change them.
         StoreVersionError: a newer otpy has written them.
     """
     found = version_of(session)
@@ -78,6 +86,9 @@ def migrate(
                     _refuse_beside_others(session, path, time)
                 found = make(session, scripts)
             session.commit()
+        except psycopg.errors.InsufficientPrivilege as error:
+            session.rollback()
+            raise StoreError(path, f"{MISSING if found == 0 else OLDER} ({said_by(error)})") from None
         except BaseException:
             session.rollback()
             raise
