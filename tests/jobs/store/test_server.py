@@ -79,6 +79,10 @@ def lead(store: PostgresStore, owner: str = "us") -> Fence:
         ("postgres://me@host/db?password=secret&sslmode=require", "postgres://me@host/db?password=***&sslmode=require"),
         ("postgresql://:secret@/db", "postgresql://:***@/db"),
         ("postgresql:///db?host=/run/x", "postgresql:///db?host=/run/x"),
+        ("postgresql://me:se@cret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:se/cr?et@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:se cret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me@host/db?pasword=secret", "postgresql://me@host/db?pasword=***"),
     ],
 )
 def test_an_address_is_shown_without_its_password(url: str, seen: str) -> None:

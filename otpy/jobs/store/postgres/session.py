@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from psycopg.pq import TransactionStatus
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.postgres.link import Link, is_pooled
 from otpy.jobs.store.postgres.words import spoken
-from otpy.jobs.store.where import shown
+from otpy.jobs.store.where import shown, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,9 @@ LOCK = 0.8
 IDLE = 0.6
 """The part of it after which a program that has begun a transaction and says nothing more has it rolled back: sooner
 than those give up who wait for its locks. Else one that is frozen in a claim would fail all others once."""
+
+HOST = re.compile("'[^']*@")
+"""The name of a machine that is none, for it begins with what stands behind the first @ of a password."""
 
 
 class Whole(Dumper):
@@ -189,4 +193,10 @@ def _connected(url: str, **options: Any) -> Link:  # what libpq takes
     try:
         return Link.connect(url, autocommit=True, fallback_application_name="otpy", **options)
     except psycopg.ProgrammingError as error:  # libpq does not understand it, and repeats it
-        raise StoreError(shown(url), f"its address is wrong: {shown(' '.join(str(error).split()))}") from None
+        said = without_secrets(" ".join(str(error).split()), url)
+        raise StoreError(shown(url), f"its address is wrong: {said}") from None
+    except psycopg.OperationalError as error:
+        said = HOST.sub("'***@", str(error))
+        if said == str(error):
+            raise
+        raise type(error)(said) from None
