@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,23 +11,29 @@ from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.decisions import MOST_SECONDS
-from otpy.jobs.store.where import is_server
+from otpy.jobs.store.where import is_server, shown
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
 __all__ = ["is_seconds", "is_text", "whole_path"]
 
+ADDRESS = re.compile(r"[A-Za-z][\w+.-]+:/|(?:\w+=\S*\s+)*(?:host|dbname|service)=")
+"""How others write one: with another word before it, as for a library between, or by libpq's names. Each program would
+have jobs of its own in a file of that name, and nobody would be told."""
+
 
 def whole_path(engine: str, path: object) -> str:
     """The store's file as it is found also when the program's folder is another one, or its server's address.
 
     Raises:
-        SpecError: it is neither.
+        SpecError: it is neither, or an address that would be taken for a file.
     """
     if not isinstance(path, str | os.PathLike) or not is_text(os.fspath(path)):
         raise SpecError(engine, f"path={safe_repr(path)}: a file, or postgresql://…")
     found: str = os.fspath(path)
+    if ADDRESS.match(found) and not is_server(found):
+        raise SpecError(engine, f"path={safe_repr(shown(found))}: the address of a server begins with postgresql://")
     return found if found == ":memory:" or is_server(found) else str(Path(found).absolute())
 
 

@@ -46,6 +46,11 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
     ("name='': a text", lambda: made(name="")),
     ("path=3: a file", lambda: jobs.engine(3, [WELL])),  # type: ignore[arg-type]
     ("path='': a file", lambda: jobs.engine("", [WELL])),
+    ("path='postgresql.psycopg://me:.*@h/db': the address", lambda: jobs.engine("postgresql+psycopg://me:x@h/db", [])),
+    ("path='PostgreSQL://h/db': the address", lambda: jobs.engine("PostgreSQL://h/db", [])),
+    ("path='postgresql:/h/db': the address", lambda: jobs.engine("postgresql:/h/db", [])),
+    ("path='sqlite:///x.db': the address", lambda: jobs.engine("sqlite:///x.db", [])),
+    ("path='user=me dbname=db password=.*': the address", lambda: jobs.engine("user=me dbname=db password=x", [])),
     *((f"{one}=inf: seconds", lambda one=one: made(**{one: math.inf})) for one in ("lease", "keep", "poll", "grace")),
     ("keep=1e.18: seconds", lambda: made(keep=1e18)),
     ("place='moon'", lambda: crew(place="moon")),
@@ -87,6 +92,11 @@ WRONG: list[tuple[str, Callable[[], Any]]] = [
 def test_what_cannot_work_is_refused_in_a_sentence(problem: str, make: Callable[[], Any]) -> None:
     with pytest.raises(SpecError, match=problem):
         make()
+
+
+@pytest.mark.parametrize("path", ["a:b/jobs.db", "./sqlite:/jobs.db", "x=1/jobs.db", "my hosts.db", "postgres/jobs.db"])
+def test_a_strange_path_is_one(path: str) -> None:
+    assert jobs.engine(path, []).args[0].path == str(Path(path).absolute())
 
 
 def test_one_kind_may_be_named_twice() -> None:
