@@ -41,7 +41,7 @@ from otpy.jobs.model.job import Attempt, Earlier, Job
 from otpy.jobs.model.lead import Fence, NameLook
 from otpy.jobs.model.look import CrewLook, QueueLook, Readiness, ScheduleLook, StoreLook, Want
 from otpy.jobs.model.new import Replayed
-from otpy.jobs.model.server import Holder, ServerLook, TableLook
+from otpy.jobs.model.server import Hindrance, ServerLook, TableLook
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew, Queue
 from otpy.jobs.singleton import singleton
@@ -60,7 +60,7 @@ __all__ = [
     "Earlier",
     "Enqueued",
     "Fence",
-    "Holder",
+    "Hindrance",
     "Host",
     "HostLook",
     "Job",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from otpy.control.snapshot import Inspected
     from otpy.jobs.model.host import HostLook
-    from otpy.jobs.model.server import Holder, ServerLook, TableLook
+    from otpy.jobs.model.server import Hindrance, ServerLook, TableLook
 
 __all__ = ["of_server", "of_versions"]
 
@@ -81,7 +81,7 @@ def of_versions(active: str | None, hosts: list[HostLook], path: str) -> Iterato
 
 def of_server(look: ServerLook, path: str) -> Iterator[Finding]:
     """What is to be said of the server of the engine `path`."""
-    for one in look.holders:
+    for one in look.hindrances:
         if _is_old(one):
             yield Finding("error", path, _old(one, look.user))
     for table in look.tables:
@@ -94,13 +94,13 @@ def of_server(look: ServerLook, path: str) -> Iterator[Finding]:
         yield Finding("warning", path, text)
 
 
-def _is_old(one: Holder) -> bool:
+def _is_old(one: Hindrance) -> bool:
     if one.seconds is None:
         return one.transactions >= UNSEEN
     return one.seconds >= OLD and one.transactions >= MANY
 
 
-def _old(one: Holder, user: str) -> str:
+def _old(one: Hindrance, user: str) -> str:
     harm = (
         f"keeps the server from tidying up: {one.transactions} transactions have written since, and claims become slow"
     )
@@ -121,7 +121,7 @@ def _old(one: Holder, user: str) -> str:
             return f"{name} {harm}; drop it if nobody reads it any more"
 
 
-def _open(one: Holder) -> str:
+def _open(one: Hindrance) -> str:
     if one.seconds is None:
         return "has an open transaction"
     query = visible(one.query, TEXT)
@@ -129,7 +129,7 @@ def _open(one: Holder) -> str:
     return f"has had a transaction open for {one.seconds:.0f} s ({one.state}{began}: {query or 'none'})"
 
 
-def _mend(one: Holder, user: str) -> str:
+def _mend(one: Hindrance, user: str) -> str:
     end = f"select pg_terminate_backend({visible(one.name)}) ends it"
     return (
         end if one.seconds is not None else f"{end}; grant pg_read_all_stats to {visible(user, TEXT)} shows since when"

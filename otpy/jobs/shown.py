@@ -150,7 +150,7 @@ def server_line(look: ServerLook | None) -> dict[str, object] | None:
         "connections": look.connections,
         "max_connections": look.max_connections,
         "oldest": look.oldest,
-        "transactions": max((one.transactions for one in look.holders), default=0),
+        "transactions": max((one.transactions for one in look.hindrances), default=0),
         "dead": look.dead,
         "rows": sum(one.rows for one in look.tables),
     }

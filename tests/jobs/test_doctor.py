@@ -27,9 +27,9 @@ def paint() -> None:
     """Is done by nobody here."""
 
 
-def said(*holders: jobs.Holder, tables: tuple[jobs.TableLook, ...] = (), connections: int = 5) -> list[str]:
+def said(*hindrances: jobs.Hindrance, tables: tuple[jobs.TableLook, ...] = (), connections: int = 5) -> list[str]:
     look = jobs.ServerLook(
-        version="15.1", user="shop", connections=connections, max_connections=100, holders=holders, tables=tables
+        version="15.1", user="shop", connections=connections, max_connections=100, hindrances=hindrances, tables=tables
     )
     return [str(one) for one in of_server(look, "shop/jobs")]
 
@@ -38,7 +38,7 @@ OPEN: Any = {"kind": "transaction", "name": "4711", "user": "me", "transactions"
 
 
 def test_a_transaction_that_has_been_open_for_long_is_named_and_can_be_ended() -> None:
-    one = jobs.Holder(
+    one = jobs.Hindrance(
         **OPEN,
         application="psql\x1b[31m",
         state="idle in transaction",
@@ -55,25 +55,25 @@ def test_a_transaction_that_has_been_open_for_long_is_named_and_can_be_ended() -
 
 
 def test_whose_age_may_not_be_seen_is_told_by_how_much_was_written_since() -> None:
-    assert said(jobs.Holder(**OPEN)) == []
-    (text,) = said(jobs.Holder(**OPEN | {"transactions": 20_000}))
+    assert said(jobs.Hindrance(**OPEN)) == []
+    (text,) = said(jobs.Hindrance(**OPEN | {"transactions": 20_000}))
     assert "process 4711 of me has an open transaction and keeps" in text
     assert text.endswith("ends it; grant pg_read_all_stats to shop shows since when")
 
 
 @pytest.mark.parametrize("changed", [{"seconds": 59.0}, {"seconds": 600.0, "transactions": 999}])
 def test_what_is_short_or_keeps_nothing_is_no_fault(changed: dict[str, Any]) -> None:
-    assert said(jobs.Holder(**OPEN | changed)) == []
+    assert said(jobs.Hindrance(**OPEN | changed)) == []
 
 
 def test_other_holders_are_told_with_their_mend() -> None:
     prepared: Any = {"kind": "prepared", "name": "gid", "user": "me", "seconds": 90.0, "transactions": 2_000}
     slot: Any = {"kind": "slot", "name": "copy", "user": "", "state": "inactive", "transactions": 30_000}
-    first, second = said(jobs.Holder(**prepared), jobs.Holder(**slot))
+    first, second = said(jobs.Hindrance(**prepared), jobs.Hindrance(**slot))
     assert "the prepared transaction gid of me has waited for 90 s" in first
     assert "rollback prepared ends it" in first
     assert "the replication slot copy (inactive) keeps" in second
-    assert said(jobs.Holder(**slot | {"transactions": 19_999})) == []
+    assert said(jobs.Hindrance(**slot | {"transactions": 19_999})) == []
 
 
 def test_dead_rows_and_full_servers_are_told() -> None:
@@ -96,7 +96,7 @@ def test_an_old_transaction_is_seen_by_any_user_and_so_is_what_it_leaves(system:
         client.wait(client.enqueue(note.new()).id, 30.0)
         look = client.server()
         assert look is not None
-        (mine,) = [one for one in look.holders if one.application == "report"]
+        (mine,) = [one for one in look.hindrances if one.application == "report"]
         assert (mine.kind, mine.user, mine.state, mine.name) == (
             "transaction",
             "otpy",
@@ -108,12 +108,12 @@ def test_an_old_transaction_is_seen_by_any_user_and_so_is_what_it_leaves(system:
         assert (mine.seconds or -1) >= (mine.query_seconds or -1) >= 0.0
         server().sql(f"create role stranger login; grant usage on schema {url.rpartition('%3D')[2]} to stranger")
         theirs = _as_stranger(url)
-        (seen,) = [one for one in theirs.holders if one.application == "report"]
+        (seen,) = [one for one in theirs.hindrances if one.application == "report"]
         assert (seen.user, seen.seconds, seen.state, seen.query) == ("otpy", None, "", "")
         assert (seen.name, seen.transactions >= mine.transactions) == (mine.name, True)
     look = client.server()
     assert look is not None
-    assert "report" not in {one.application for one in look.holders}
+    assert "report" not in {one.application for one in look.hindrances}
     assert "otpy_job" in {one.name for one in look.tables}
     assert 0 < look.connections < look.max_connections
     assert (look.user, look.dead) == ("otpy", sum(one.dead for one in look.tables))

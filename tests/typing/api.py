@@ -404,7 +404,7 @@ def look_after_jobs(engine: jobs.Client) -> None:
     if (server := engine.server()) is not None:
         assert_type(server, jobs.ServerLook)
         assert_type(server.oldest, float | None)
-        assert_type(server.holders, tuple[jobs.Holder, ...])
+        assert_type(server.hindrances, tuple[jobs.Hindrance, ...])
         assert_type(server.tables, tuple[jobs.TableLook, ...])
     for look in engine.hosts():
         assert_type(look, jobs.HostLook)

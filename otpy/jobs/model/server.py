@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Holder", "ServerLook", "TableLook"]
+__all__ = ["Hindrance", "ServerLook", "TableLook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Hindrance:
     """One who may still want to see rows as they were: none that has changed since is removed while it is there."""
 
     kind: Literal["transaction", "prepared", "slot"]
@@ -57,7 +57,7 @@ class ServerLook:
     """Connections of everybody."""
     max_connections: int
     """How many there may be."""
-    holders: tuple[Holder, ...] = ()
+    hindrances: tuple[Hindrance, ...] = ()
     """Those who keep the server from tidying up in this database, the one that has for longest first; five at most."""
     tables: tuple[TableLook, ...] = ()
     """The tables of jobs, by name."""
@@ -65,7 +65,7 @@ class ServerLook:
     @property
     def oldest(self) -> float | None:
         """Seconds for which the oldest of the transactions has been open whose age can be seen; None when none is."""
-        return max((one.seconds for one in self.holders if one.seconds is not None), default=None)
+        return max((one.seconds for one in self.hindrances if one.seconds is not None), default=None)
 
     @property
     def dead(self) -> int:

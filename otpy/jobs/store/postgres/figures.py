@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model.server import Holder, ServerLook, TableLook
+from otpy.jobs.model.server import Hindrance, ServerLook, TableLook
 
 if TYPE_CHECKING:
     from otpy.jobs.store.sql.base import Base
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["figures"]
 
 MOST = 5
-"""Holders that are told of."""
+"""Hindrances that are told of."""
 TEXT = 200
 """Characters of a statement."""
 
@@ -22,7 +22,7 @@ select current_setting('server_version'), current_user,
     cast(current_setting('max_connections') as bigint)
 """
 
-HOLDERS = f"""
+HINDRANCES = f"""
 select 'transaction', cast(pid as text), usename, application_name, state,
     extract(epoch from clock_timestamp() - xact_start), extract(epoch from clock_timestamp() - query_start),
     case when query <> '<insufficient privilege>' then left(query, {TEXT}) end,
@@ -58,7 +58,7 @@ def figures(db: Base) -> ServerLook:
         user=user,
         connections=connections,
         max_connections=most,
-        holders=tuple(_holder(*row) for row in db.execute(HOLDERS).fetchall()),
+        hindrances=tuple(_hindrance(*row) for row in db.execute(HINDRANCES).fetchall()),
         tables=tuple(
             TableLook(name=name, rows=rows, dead=dead, tidied=_seconds(tidied))
             for name, rows, dead, tidied in db.execute(TABLES).fetchall()
@@ -66,9 +66,11 @@ def figures(db: Base) -> ServerLook:
     )
 
 
-def _holder(kind: Any, name: str, user: str, application: str | None, *rest: Any) -> Holder:  # Any: as the server says
+def _hindrance(
+    kind: Any, name: str, user: str, application: str | None, *rest: Any
+) -> Hindrance:  # Any: as the server says
     state, seconds, query_seconds, query, number = rest
-    return Holder(
+    return Hindrance(
         kind=kind,
         name=name,
         user=user,
