@@ -28,9 +28,6 @@ JOBS = Layout(("state", "kind", "queue", "attempt", "when", "note"), ("queue", "
 NAMES = Layout(("host", "epoch", "since"))
 SCHEDULES = Layout(("times", "kind", "next", "note"), ("kind",))
 
-OLD, MANY = 60.0, 1_000
-"""Seconds of an open transaction, and transactions that have written meanwhile, that are told of."""
-
 SAID = {
     "missing": "there is none, or it is forgotten",
     "not_dead": "it was not given up",
@@ -246,12 +243,10 @@ def _store(seen: object) -> Iterator[Text]:
 def _server(seen: object) -> Iterator[Text]:
     """What is to be said of its server, if anything is: who it is, the doctor tells."""
     server = seen if isinstance(seen, dict) else {}
-    oldest, since = _seconds(server.get("oldest")), server.get("transactions")
-    if oldest is not None and oldest >= OLD and isinstance(since, int) and since >= MANY:
-        text = (
-            f"a transaction on the server has been open for {duration(oldest)}, and holds it up: otpy doctor says whose"
-        )
-        yield Text(text, style="yellow")
+    if server.get("is_held_up") is True:
+        oldest = _seconds(server.get("oldest"))
+        age = "" if oldest is None else f", where a transaction has been open for {duration(max(0.0, oldest))}"
+        yield Text(f"the server is held up{age}: otpy doctor says by whom", style="yellow")
 
 
 def _earlier(one: Mapping[str, Any]) -> str:

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["of_server", "of_versions"]
 
-OLD = 60.0
-"""Seconds after which an open transaction is told of."""
-MANY = 1_000
-"""Transactions that must have written meanwhile: else it has kept nothing that would matter."""
-UNSEEN = 20_000
-"""The same where its age in seconds may not be seen: on a busy server a short one has as many as `MANY`."""
 DEAD, SHARE = 10_000, 2
 """Dead rows that are told of: so many, and so many for each row that is there."""
 FULL = 0.9
@@ -82,8 +76,8 @@ def of_versions(active: str | None, hosts: list[HostLook], path: str) -> Iterato
 def of_server(look: ServerLook, path: str) -> Iterator[Finding]:
     """What is to be said of the server of the engine `path`."""
     for one in look.hindrances:
-        if _is_old(one):
-            yield Finding("error", path, _old(one, look.user))
+        if one.is_grave:
+            yield Finding("error", path, _grave(one, look.user))
     for table in look.tables:
         if table.dead >= DEAD and table.dead >= SHARE * table.rows:
             yield Finding("warning", path, _dead(table))
@@ -94,13 +88,7 @@ def of_server(look: ServerLook, path: str) -> Iterator[Finding]:
         yield Finding("warning", path, text)
 
 
-def _is_old(one: Hindrance) -> bool:
-    if one.seconds is None:
-        return one.transactions >= UNSEEN
-    return one.seconds >= OLD and one.transactions >= MANY
-
-
-def _old(one: Hindrance, user: str) -> str:
+def _grave(one: Hindrance, user: str) -> str:
     harm = (
         f"keeps the server from tidying up: {one.transactions} transactions have written since, and claims become slow"
     )

@@ -151,6 +151,7 @@ def server_line(look: ServerLook | None) -> dict[str, object] | None:
         "max_connections": look.max_connections,
         "oldest": look.oldest,
         "transactions": max((one.transactions for one in look.hindrances), default=0),
+        "is_held_up": any(one.is_grave for one in look.hindrances),
         "dead": look.dead,
         "rows": sum(one.rows for one in look.tables),
     }

@@ -27,11 +27,13 @@ def paint() -> None:
     """Is done by nobody here."""
 
 
-def said(*hindrances: jobs.Hindrance, tables: tuple[jobs.TableLook, ...] = (), connections: int = 5) -> list[str]:
-    look = jobs.ServerLook(
-        version="15.1", user="shop", connections=connections, max_connections=100, hindrances=hindrances, tables=tables
-    )
-    return [str(one) for one in of_server(look, "shop/jobs")]
+def looked(*hindrances: jobs.Hindrance, **different: Any) -> jobs.ServerLook:
+    figures: dict[str, Any] = {"version": "15.1", "user": "shop", "connections": 5, "max_connections": 100, **different}
+    return jobs.ServerLook(**figures, hindrances=hindrances)
+
+
+def said(*hindrances: jobs.Hindrance, **different: Any) -> list[str]:
+    return [str(one) for one in of_server(looked(*hindrances, **different), "shop/jobs")]
 
 
 OPEN: Any = {"kind": "transaction", "name": "4711", "user": "me", "transactions": 5_000}

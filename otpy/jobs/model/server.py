@@ -7,6 +7,13 @@ from typing import Literal
 
 __all__ = ["Hindrance", "ServerLook", "TableLook"]
 
+OLD = 60.0
+"""Seconds after which an open transaction is told of."""
+MANY = 1_000
+"""Transactions that must have written meanwhile: else it has kept nothing that would matter."""
+UNSEEN = 20_000
+"""The same where its age in seconds may not be seen: on a busy server a short one has as many as `MANY`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hindrance:
@@ -30,6 +37,13 @@ class Hindrance:
     """The beginning of that statement; empty when this user may not see it."""
     transactions: int = 0
     """How many transactions have written since anything that it keeps."""
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether it has been there for so long, and so much was written meanwhile, that claims become slow."""
+        if self.seconds is None:
+            return self.transactions >= UNSEEN
+        return self.seconds >= OLD and self.transactions >= MANY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
