@@ -53,6 +53,19 @@ def jobs(system: Inspected) -> Iterator[Finding]:
             yield from () if look is None else of_server(look, path)
 
 
+@examines
+def names_without_engine(system: Inspected) -> Iterator[Finding]:
+    """What exists once under an engine that is not there is never begun, and its candidate waits without a word."""
+    known = [engine.name for engine in Addressee.all(system)]
+    for engine, name, path in Addressee.candidates(system):
+        if engine not in known:
+            there = ", ".join(visible(one, 80) for one in known) or "none"
+            text = (
+                f"no engine {visible(engine, 80)} runs here, so {visible(name, 80)} never begins: engines are {there}"
+            )
+            yield Finding("error", path, text)
+
+
 def _unroutable(engine: Addressee, path: str) -> Iterator[Finding]:
     for queue, number in engine.unroutable().items():
         text = (

@@ -19,6 +19,7 @@ from otpy.jobs.edited import edited
 from otpy.jobs.errors import NoSuchJobError
 from otpy.jobs.looking import engine_at
 from otpy.jobs.model.job import LIVING, State
+from otpy.jobs.model.lead import SHARED
 from otpy.jobs.shown import (
     crew_line,
     job_line,
@@ -80,6 +81,15 @@ class Addressee:
         """Each engine, by name."""
         whole = cast("System", system)
         return [cls(whole, name) for name in sorted(_engines(whole))]
+
+    @staticmethod
+    def candidates(system: Inspected) -> list[tuple[str, str, str]]:
+        """Who stands for what exists once: the engine that is named, the name, and the path."""
+        names = cast("System", system).names
+        found = [
+            (key.partition(f"/{SHARED}"), ref.path) for key, ref in list(names.items()) if key.endswith("/candidate")
+        ]
+        return [(engine, rest.removesuffix("/candidate"), path) for (engine, sep, rest), path in found if sep]
 
     @property
     def client(self) -> Client:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import otpy
 from otpy import jobs
 from otpy.control.doctor import look_over
 from otpy.jobs.doctor import of_server, of_versions
@@ -13,8 +14,6 @@ from support.postgres import empty_url, server
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import otpy
 
 
 @jobs.job(name="note")
@@ -147,6 +146,16 @@ def test_jobs_that_nobody_can_do_and_a_store_that_keeps_nothing_are_found(
     monkeypatch.setattr(jobs.Client, "readiness", lambda _: problem)
     (two,) = look_over(system)  # type: ignore[arg-type]  # as above
     assert str(two) == "t/jobs: it takes in no jobs, for 3 s now: it is gone"
+
+
+def test_what_exists_once_under_an_engine_that_is_not_there_is_told(system: otpy.System, tmp_path: Path) -> None:
+    """It was begun nowhere, and nothing said so."""
+    system.start(jobs.engine(tmp_path / "jobs.db", [note]))
+    system.start(jobs.singleton("clock", otpy.child(otpy.sleep, 3_600.0)))
+    system.start(jobs.singleton("billing", otpy.child(otpy.sleep, 3_600.0), engine="old"))
+    (one,) = look_over(system)  # type: ignore[arg-type]  # as above
+    assert (one.level, one.path) == ("error", "t/billing/candidate")
+    assert one.text == "no engine old runs here, so billing never begins: engines are jobs"
 
 
 def test_a_version_that_is_active_and_that_nobody_has_is_told() -> None:
