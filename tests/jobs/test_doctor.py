@@ -10,6 +10,7 @@ import otpy
 from otpy import jobs
 from otpy.control.doctor import look_over
 from otpy.jobs.doctor import of_server, of_versions
+from otpy.jobs.shown import server_line
 from support.postgres import empty_url, server
 
 if TYPE_CHECKING:
@@ -67,7 +68,13 @@ def test_what_is_short_or_keeps_nothing_is_no_fault(changed: dict[str, Any]) -> 
     assert said(jobs.Hindrance(**OPEN | changed)) == []
 
 
-def test_other_holders_are_told_with_their_mend() -> None:
+def test_whoever_looks_from_outside_is_told_whether_any_of_them_is_grave() -> None:
+    short, long = (jobs.Hindrance(**OPEN | {"seconds": seconds}) for seconds in (59.0, 60.0))
+    seen = [server_line(looked(*those)) for those in ((), (short,), (short, long))]
+    assert [one and one["is_held_up"] for one in seen] == [False, False, True]
+
+
+def test_other_hindrances_are_told_with_their_mend() -> None:
     prepared: Any = {"kind": "prepared", "name": "gid", "user": "me", "seconds": 90.0, "transactions": 2_000}
     slot: Any = {"kind": "slot", "name": "copy", "user": "", "state": "inactive", "transactions": 30_000}
     first, second = said(jobs.Hindrance(**prepared), jobs.Hindrance(**slot))
