@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
 
-__all__ = ["DRAIN", "LEAD_END", "Duties", "Lead", "Work"]
+__all__ = ["DRAIN", "LEAD_END", "Duties", "LeadDuties", "Work"]
 
 
 DRAIN = 15.0
@@ -44,7 +44,7 @@ class Work(Supervisor):
         return [*clerks(self.setup, None), *crews(self.setup, self.scaled)]
 
 
-class Lead(Supervisor):
+class LeadDuties(Supervisor):
     """Who does what must be done once for all programs."""
 
     def init(self, setup: Setup, fence: Fence, calm: float = 0.0) -> None:
@@ -60,7 +60,7 @@ class Lead(Supervisor):
         ]
 
 
-class Duties(Lead):
+class Duties(LeadDuties):
     """The lead and the work of the one program that does both. Rest for one, as `Work`."""
 
     strategy: Strategy = "rest_for_one"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Endings"]
 
 
-class Look:
+class Round:
     """How some jobs are, beside the writer, or in its thread where the store has no room for two."""
 
     def __init__(self, ids: set[int]) -> None:
@@ -67,14 +67,14 @@ class Endings(GenServer):
             self._look({one for one in message if one in self.waiting})
 
     @cast
-    def seen(self, look: Look, is_kept: bool) -> None:  # noqa: FBT001 - a cast, and the checker knows its arguments
+    def seen(self, done: Round, is_kept: bool) -> None:  # noqa: FBT001 - a cast, and the checker knows its arguments
         """Tell who has waited for those that have ended, and look again for the others.
 
         A look in the writer's thread shares its transaction with the ends that it sees: when that was not kept, they
         have not come.
         """
         self._is_looking = False
-        for one, job in look.jobs.items() if is_kept else ():
+        for one, job in done.jobs.items() if is_kept else ():
             if job is not None and job.state in LIVING:
                 continue
             for caller in self.waiting.pop(one, ()):
@@ -88,17 +88,17 @@ class Endings(GenServer):
     def _look(self, ids: set[int]) -> None:
         """See how these are; what is asked of the writer is asked for all at once."""
         if ids and self.readers.is_open:
-            look = Look(ids)
-            self.seen(look, self._is_seen(look))
+            done = Round(ids)
+            self.seen(done, self._is_seen(done))
         elif ids and not self._is_looking:
             self._is_looking = True
-            look, own = Look(set(self.waiting)), self.ref
-            self.writer.cast(Writer.submit, look, lambda error: own.cast(Endings.seen, look, error is None))
+            done, own = Round(set(self.waiting)), self.ref
+            self.writer.cast(Writer.submit, done, lambda error: own.cast(Endings.seen, done, error is None))
 
-    def _is_seen(self, look: Look) -> bool:
+    def _is_seen(self, done: Round) -> bool:
         try:
             with self.readers.look() as tx:
-                look(tx)
+                done(tx)
         except StoreError:
             return False
         return True

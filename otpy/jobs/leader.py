@@ -8,7 +8,7 @@ from otpy.core.spec import child
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
 from otpy.jobs.candidate import PATIENCE, Candidate, Terms, another_active
-from otpy.jobs.duties import DRAIN, LEAD_END, Duties, Lead
+from otpy.jobs.duties import DRAIN, LEAD_END, Duties, LeadDuties
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
 
@@ -63,7 +63,7 @@ class Leader(Candidate):
         calm = max(0.0, self.calm_until - self.begun)
         if self.badge is None:
             return child(Duties, self.setup, fence, calm).opts(shutdown=DRAIN)
-        return child(Lead, self.setup, fence, calm).opts(shutdown=LEAD_END)
+        return child(LeadDuties, self.setup, fence, calm).opts(shutdown=LEAD_END)
 
     def elected(self, fence: Fence) -> Event:
         """It leads."""

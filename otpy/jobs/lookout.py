@@ -23,7 +23,7 @@ LAZY = 20
 """In virtual time, in which nobody waits, so many looks that find nothing new make each further one later."""
 
 
-class Look:
+class Round:
     """What there is for a scheduler, in the writer's thread."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Lookout(GenServer):
                 self._look()
 
     @cast
-    def looked(self, done: Look, error: Exception | None) -> None:
+    def looked(self, done: Round, error: Exception | None) -> None:
         """Tell the scheduler."""
         self._is_busy = False
         if store_failed(error):
@@ -89,7 +89,7 @@ class Lookout(GenServer):
             self._is_wanted = True
             return
         self._is_busy, self._is_wanted = True, False
-        done, own = Look(), self.ref
+        done, own = Round(), self.ref
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Lookout.looked, done, error))
 
     def _look_around(self) -> None:

@@ -14,7 +14,7 @@ from otpy import jobs
 from otpy.errors import SpecError
 from otpy.jobs.agents.context import Flag, Running
 from otpy.jobs.args import pack
-from otpy.jobs.endings import Endings, Look
+from otpy.jobs.endings import Endings, Round
 from otpy.jobs.engine import Engine
 from otpy.jobs.errors import StoreFullError
 from otpy.jobs.store.sqlite import SqliteStore
@@ -147,7 +147,7 @@ def test_an_end_that_was_not_kept_is_told_to_nobody(client: jobs.Client, timed: 
     thread = threading.Thread(target=lambda: told.append(client.wait(made.id).state))
     thread.start()
     timed.wait_idle()
-    look = Look({made.id})
+    look = Round({made.id})
     look.jobs = {made.id: seen(client, made.id)._replace(state="done")}
     endings: Any = timed.ref("jobs/endings")
     endings.cast(Endings.seen, look, is_kept=False)
