@@ -40,6 +40,9 @@ def elect(db: Base, name: str, owner: str, ttl_ms: int, over: Lead | None, now: 
 
     The first look locks nothing: who stands by holds up nobody. The second one is at what nobody can change any more.
     The epoch counts on from the term, which an election locks before it looks again.
+
+    Nobody is waited for who writes under the term just now: that may be a transaction of the user's own, which a frozen
+    program keeps open, and who elects has all else of its program to write.
     """
     if _leads(lead(db, name), owner, over, now):
         return None
@@ -47,9 +50,9 @@ def elect(db: Base, name: str, owner: str, ttl_ms: int, over: Lead | None, now: 
     db.execute(
         "insert into otpy_term (name, owner, epoch, elected_at) values (?, '', 0, 0) on conflict do nothing", (name,)
     )
-    db.execute("select 1 from otpy_term where name = ? for update", (name,))
-    db.execute("select 1 from otpy_beat where name = ? for update", (name,))
-    if _leads(lead(db, name), owner, over, now):
+    term = db.execute("select epoch from otpy_term where name = ? for update skip locked", (name,)).fetchone()
+    beat = db.execute("select 1 from otpy_beat where name = ? for update skip locked", (name,)).fetchone()
+    if term is None or (term[0] and beat is None) or _leads(lead(db, name), owner, over, now):
         return None
     epoch = int(db.execute(TERM, (name, owner, now)).fetchone()[0])
     db.execute(BEAT, (name, epoch, now + ttl_ms, ttl_ms))
