@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otpy.jobs.model.claim import Ask
-from otpy.jobs.store.picking import Candidate, pick
+from otpy.jobs.store.picking import ReadyJob, pick
 
 
 def ask(number: int, **fields: Any) -> Ask:
     return Ask(queues=("q",), owners=("a",) * number, lease_ms=1, **fields)
 
 
-def line(*words: str) -> list[Candidate]:
+def line(*words: str) -> list[ReadyJob]:
     """`1a` is a job of kind k with priority 1 of tenant a; `1ax` one of kind x."""
-    return [Candidate(n, word[2:] or "k", word[1:2], int(word[0])) for n, word in enumerate(words)]
+    return [ReadyJob(n, word[2:] or "k", word[1:2], int(word[0])) for n, word in enumerate(words)]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_kind_without_room_is_passed_over() -> None:
     st.integers(1, 3),
 )
 def test_limits_hold_and_nobody_of_a_lower_priority_goes_before(jobs: Any, number: int, room: int, most: int) -> None:
-    candidates = [Candidate(n, kind, tenant, priority) for n, (priority, tenant, kind) in enumerate(sorted(jobs))]
+    candidates = [ReadyJob(n, kind, tenant, priority) for n, (priority, tenant, kind) in enumerate(sorted(jobs))]
     found = pick(ask(number, kind_rooms={"x": room}, tenant_limit=most), candidates)
     assert len(found) <= number
     assert Counter(one.kind for one in found)["x"] <= room

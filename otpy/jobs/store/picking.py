@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from otpy.jobs.model.claim import Ask
 
-__all__ = ["Candidate", "pick", "tenant_room"]
+__all__ = ["ReadyJob", "pick", "tenant_room"]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A job that is ready."""
+class ReadyJob:
+    """As much of a job as decides whether it is given."""
 
     id: int
     kind: str
@@ -29,14 +29,14 @@ class Candidate:
     priority: int
 
 
-def pick(ask: Ask, candidates: Iterable[Candidate]) -> list[Candidate]:
+def pick(ask: Ask, candidates: Iterable[ReadyJob]) -> list[ReadyJob]:
     """Those that are given, at most one for each owner.
 
     Args:
         ask: says the limits, and who had the last turn.
         candidates: in the order of their priority, then of time.
     """
-    picked: list[Candidate] = []
+    picked: list[ReadyJob] = []
     kinds: Counter[str] = Counter()
     tenants: Counter[str] = Counter()
     for one in _in_turns(candidates, ask):
@@ -62,11 +62,11 @@ def _has_room(room: int | None, taken: int) -> bool:
     return room is None or taken < room
 
 
-def _in_turns(candidates: Iterable[Candidate], ask: Ask) -> Iterator[Candidate]:
+def _in_turns(candidates: Iterable[ReadyJob], ask: Ask) -> Iterator[ReadyJob]:
     """Within one priority each tenant has its turn, beginning behind the one that had the last, if that had all."""
     after, unspent = ask.turns.get(ask.queue, ""), ask.unspent
     for _, alike in groupby(candidates, key=lambda one: one.priority):
-        lines: dict[str, deque[Candidate]] = {}
+        lines: dict[str, deque[ReadyJob]] = {}
         for one in alike:
             lines.setdefault(one.tenant, deque()).append(one)
         if after in lines:
@@ -78,6 +78,6 @@ def _in_turns(candidates: Iterable[Candidate], ask: Ask) -> Iterator[Candidate]:
                 yield from _some(lines[tenant], ask.weights.get(tenant, 1))
 
 
-def _some(line: deque[Candidate], number: int) -> Iterator[Candidate]:
+def _some(line: deque[ReadyJob], number: int) -> Iterator[ReadyJob]:
     for _ in range(min(number, len(line))):
         yield line.popleft()

@@ -12,7 +12,7 @@ import pytest
 from otpy.jobs.model.claim import Ask, Rate
 from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.look import Want
-from otpy.jobs.store.picking import Candidate, pick
+from otpy.jobs.store.picking import ReadyJob, pick
 from otpy.jobs.store.sql.fair import AGE, AGED
 from otpy.jobs.store.sqlite import SqliteStore
 
@@ -68,7 +68,7 @@ def test_as_many_of_each_priority_are_given_as_if_all_were_looked_at(store: Stor
         jobs.sort(key=lambda job: job.kind)
     made = [inserted.id for inserted in insert(store, *jobs)]
     rooms = {kind: chance.choice((0, 1, 2, 9)) for kind in "klm"}
-    candidates = [Candidate(one, job.kind, job.tenant, job.priority) for one, job in zip(made, jobs, strict=True)]
+    candidates = [ReadyJob(one, job.kind, job.tenant, job.priority) for one, job in zip(made, jobs, strict=True)]
     candidates.sort(key=lambda one: (one.priority, one.id))
     ask = Ask(queues=("q",), owners=("agent",) * 40, lease_ms=1, kind_rooms=rooms)
     found = claim(store, fence, 40, kind_rooms=rooms)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from otpy.jobs.store.picking import Candidate, pick, tenant_room
+from otpy.jobs.store.picking import ReadyJob, pick, tenant_room
 from otpy.jobs.store.sql import claims
 from otpy.jobs.store.sql.claims import give, wanted
 from otpy.jobs.store.sql.rows import COLUMNS
@@ -74,7 +74,7 @@ def claim_fairly(db: Base, tally: Tally, ask: Ask, now: int, ways: Ways) -> list
     return ways.take(db, tally, ask, [one.id for one in picked], now) if picked else []
 
 
-def _picked(db: Base, ask: Ask, now: int, first: First) -> list[Candidate]:
+def _picked(db: Base, ask: Ask, now: int, first: First) -> list[ReadyJob]:
     """Those that are given; of each tenant no more are looked at than could be.
 
     What has a kind that is used up by those before it is in the way of others behind it. So where a kind comes to be
@@ -86,7 +86,7 @@ def _picked(db: Base, ask: Ask, now: int, first: First) -> list[Candidate]:
     apart: set[str] = set()
     while True:
         candidates = sorted(rows.values(), key=lambda row: (row[3], row[4], row[0]))
-        picked = pick(ask, [Candidate(*row[:4]) for row in candidates])
+        picked = pick(ask, [ReadyJob(*row[:4]) for row in candidates])
         spent = _spent(ask, picked) - apart
         if not spent:
             return picked
@@ -111,7 +111,7 @@ def _giving(db: Base, ask: Ask, now: int, first: First, rows: dict[int, Row]) ->
         yield from those
 
 
-def _spent(ask: Ask, picked: Sequence[Candidate]) -> set[str]:
+def _spent(ask: Ask, picked: Sequence[ReadyJob]) -> set[str]:
     """The kinds of which no more may be given than are picked."""
     numbers = Counter(one.kind for one in picked)
     return {kind for kind, number in numbers.items() if number == ask.kind_rooms.get(kind)}
