@@ -84,11 +84,6 @@ class Sending:
             self._rest(self._route.failed(self._chance(), None))  # all that a power cut has ended begin together
             self._route.failures = 0
 
-    @property
-    def is_resting(self) -> bool:
-        """Whether it waits for a time to come."""
-        return self._pause is not None
-
     def go_on(self) -> None:
         """Send the next batch, unless one is on its way, or it is not the time."""
         if self._air is not None or self._pause is not None or not self._books.rows:
