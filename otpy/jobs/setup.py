@@ -276,10 +276,13 @@ class Setup:
             yield f"version={safe_repr(self.version)}: a text"
         found = [queue.problem() for queue in self.queues.values()] + [crew.problem() for crew in self.crews]
         yield from (problem for problem in found if problem is not None)
-        for kind in self.kinds.values():
-            if not isinstance(kind.until, str) and is_seconds(self.keep) and kind.until > self.keep:
-                yield f"{kind.name}: until={kind.until:g} s, but what has ended is forgotten after keep={self.keep:g} s"
-        sound = True
+        if self.redact is not None and not callable(self.redact):
+            yield f"redact={safe_repr(self.redact)}: a function of a text, or None"
+        unsound = list(self._unsound())
+        yield from unsound or self._unfit()
+
+    def _unsound(self) -> Iterator[str]:
+        """Times that are none."""
         for name, value in (
             ("lease", self.lease),
             ("poll", self.poll),
@@ -289,19 +292,19 @@ class Setup:
             ("grace", self.grace),
         ):
             if not is_seconds(value):
-                sound = False
                 yield f"{name}={safe_repr(value)}: seconds > 0, and less than {MOST_SECONDS:g}"
-        if self.redact is not None and not callable(self.redact):
-            yield f"redact={safe_repr(self.redact)}: a function of a text, or None"
-        need = 3 * self.beat_seconds + DELAY + self.busy_seconds if sound else 0.0
+
+    def _unfit(self) -> Iterator[str]:
+        """Times that do not go together."""
+        for kind in self.kinds.values():
+            if not isinstance(kind.until, str) and kind.until > self.keep:
+                yield f"{kind.name}: until={kind.until:g} s, but what has ended is forgotten after keep={self.keep:g} s"
+        need = 3 * self.beat_seconds + DELAY + self.busy_seconds
         if need > self.lease:
             yield (
                 f"lease={self.lease:g}: three beats of {self.beat_seconds:g} s, and a store that is busy for "
                 f"{self.busy_seconds:g} s, need {need:g}: a job would be taken for dead while its program lives"
             )
-        yield from self._lead_problems() if sound else ()
-
-    def _lead_problems(self) -> Iterator[str]:
         left = self.lease * (1 - MARGIN - RENEW) - 2 * self.again_seconds
         if self.busy_seconds > left:
             yield (
