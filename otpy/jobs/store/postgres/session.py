@@ -84,35 +84,17 @@ class Session(Statements):
 
     def __init__(self, url: str, patience: float, *, is_fast: bool, is_reader: bool = False) -> None:
         """Connect; one that `is_reader` can write nothing. Raises psycopg.OperationalError, or StoreError."""
-        # Each statement is to see what was committed before it, whatever the database is set to: who counts what runs
-        # waits first for who counts just now.
         self.path = shown(url)
         """How it is called in errors."""
+        # Each statement is to see what was committed before it, whatever the database is set to: who counts what runs
+        # waits first for who counts just now.
         self._begin = f"begin isolation level read committed{' read only' if is_reader else ''}"
-        timeout_ms = max(1, round(patience * 1_000))
-        # For the transaction alone: behind a pooler the next one may have another connection. Whoever holds locks and
-        # is cut off is so no longer than this; else a leader that is gone would keep others from being elected.
-        times = {
-            "lock_timeout": max(1, round(timeout_ms * LOCK)),
-            "statement_timeout": timeout_ms,
-            "idle_in_transaction_session_timeout": max(1, round(timeout_ms * IDLE)),
-        }
-        self.idle_ms = times["idle_in_transaction_session_timeout"]
+        self.idle_ms = _ms(patience * IDLE)
         """How long nothing may be said in a transaction."""
-        self.limits = "; ".join(f"set local {name} = {time}" for name, time in times.items())
+        self.limits = _limits(patience)
         """What holds in each transaction."""
-        db = _connected(
-            url,
-            client_encoding="UTF8",
-            connect_timeout=max(2, round(patience)),
-            tcp_user_timeout=timeout_ms,
-            keepalives_idle=max(1, round(patience)),
-            keepalives_interval=max(1, round(patience / 3)),
-            keepalives_count=3,
-        )
-        db.patience = patience * PATIENCE
+        db = _connected(url, patience)
         _check_encoding(db, self.path)
-        db.adapters.register_dumper(int, Whole)
         super().__init__(db)
         self._link = db
         self.pid = db.info.backend_pid
@@ -189,7 +171,42 @@ def _is_lax(db: Link) -> bool:
     return bool(setting == "off")
 
 
-def _connected(url: str, **options: Any) -> Link:  # what libpq takes
+def _connected(url: str, patience: float) -> Link:
+    """Have a connection; of a machine that is gone the system tells within the patience."""
+    db = _reached(
+        url,
+        client_encoding="UTF8",
+        connect_timeout=max(2, round(patience)),
+        tcp_user_timeout=_ms(patience),
+        keepalives_idle=max(1, round(patience)),
+        keepalives_interval=max(1, round(patience / 3)),
+        keepalives_count=3,
+    )
+    db.patience = patience * PATIENCE
+    db.adapters.register_dumper(int, Whole)
+    return db
+
+
+def _limits(patience: float) -> str:
+    """For a transaction alone: behind a pooler the next one may have another connection.
+
+    Whoever holds locks and is cut off is so no longer than this; else a leader that is gone would keep others from
+    being elected.
+    """
+    times = {
+        "lock_timeout": _ms(patience * LOCK),
+        "statement_timeout": _ms(patience),
+        "idle_in_transaction_session_timeout": _ms(patience * IDLE),
+    }
+    return "; ".join(f"set local {name} = {time}" for name, time in times.items())
+
+
+def _ms(seconds: float) -> int:
+    """At least one: to the server 0 is without end."""
+    return max(1, round(seconds * 1_000))
+
+
+def _reached(url: str, **options: Any) -> Link:  # what libpq takes
     try:
         return Link.connect(url, autocommit=True, fallback_application_name="otpy", **options)
     except psycopg.ProgrammingError as error:  # libpq does not understand it, and repeats it
