@@ -11,7 +11,7 @@ import pytest
 from otpy.jobs.errors import StoreError
 from support.postgres import fresh_url
 
-from .shop import insert, new, numbers
+from .shop import get, insert, new, numbers, one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,6 +132,18 @@ def test_of_another_program_s_commits_nothing_is_concluded(store: PostgresStore,
     with pytest.raises(StoreError, match="closed the connection"):
         insert(store, new())
     assert numbers(store) == {"ready": 2}
+
+
+def test_one_that_leaves_all_numbers_as_they_were_is_asked_for(store: PostgresStore, cut: Any) -> None:
+    """As one that changes a job that waits, or has one tried again and begins another: there was no mark of it."""
+    words: dict[str, Any] = {"until": "finished", "on_conflict": "replace", "replaces": ("args",)}
+    insert(store, one("k", **words))
+    cut(Line.commit)
+    assert [made.how for made in insert(store, one("k", args=b"b", **words))] == ["replaced"]
+    cut(Line.drop)
+    with pytest.raises(StoreError):
+        insert(store, one("k", args=b"c", **words))
+    assert get(store, 1).args == b"b"
 
 
 def test_one_is_not_forgotten_while_somebody_may_ask_for_it(store: PostgresStore, cut: Any) -> None:

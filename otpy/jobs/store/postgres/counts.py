@@ -58,9 +58,16 @@ class Counts(Tally):
         super().__init__(known)
         self.written = 0
         """Rows that were added."""
+        self.is_marked = self._has_moved = False
+        """Whether it leaves a mark: whatever it has moved, also when the numbers are as before in the end."""
         self._beside = [] if mark is None else [f"marked as ({MARKED})"]
         self._mark: tuple[Any, ...] = mark or ()
         self._is_gathering = is_gathering
+
+    def moves(self, queue: str, before: str, after: str, number: int) -> None:
+        """So many have another state now, or again the one that they had."""
+        super().moves(queue, before, after, number)
+        self._has_moved = self._has_moved or number > 0
 
     def write(self, db: Base) -> None:
         """Add them, in the transaction."""
@@ -68,6 +75,9 @@ class Counts(Tally):
         if parts is not None:
             db.execute(_with(self._beside, PARTS), (*self._mark, *parts))
             self._wrote(db, parts)
+        elif self._has_moved and self._mark and not self.is_marked:
+            db.execute(MARKED, self._mark)
+            self.is_marked = True
 
     def write_beside(self, db: Base, insert: str, values: Sequence[Any]) -> list[int]:
         """Do an insertion, add them with it, and return the ids of its rows, in no order; there must be some."""
@@ -89,6 +99,7 @@ class Counts(Tally):
 
     def _wrote(self, db: Base, parts: Parts) -> None:
         self.written += len(parts[0])
+        self.is_marked = bool(self._mark)
         if self._is_gathering:
             self._is_gathering = False
             db.execute(GATHER)

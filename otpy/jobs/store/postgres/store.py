@@ -211,7 +211,7 @@ class PostgresStore:
         try:
             session.commit(*calls)
         except psycopg.OperationalError:
-            if not transaction.is_counted or session.is_sound or not self._is_kept():
+            if not transaction.is_marked or session.is_sound or not self._is_kept():
                 raise
 
     def _is_kept(self) -> bool:

@@ -53,9 +53,9 @@ class PostgresTransaction(SqlTransaction):
         """Whether they must hear of it at once, though nothing has become ready."""
 
     @property
-    def is_counted(self) -> bool:
-        """Whether it has moved jobs: then its end matters to whoever loses the answer."""
-        return self._counts.written > 0
+    def is_marked(self) -> bool:
+        """Whether it has moved jobs, and left a mark: who loses the answer to its commit finds that."""
+        return self._counts.is_marked
 
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
