@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from otpy.core.number import is_number
+from otpy.jobs.model.job import CRASHES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -129,6 +130,18 @@ class Settled(NamedTuple):
     """Given back: the attempt is not counted."""
     start_by: int | None = None
     """That of the job when it was given back before it was begun; no wait of one that was begun ends it."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the job has not ended with this attempt."""
+        return self.state in ("scheduled", "ready")
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """What the job has of each more: errors, crashes, attempts that were given back."""
+        failure = None if self.attempt is None else self.attempt.failure
+        is_crash = failure in CRASHES
+        return int(failure is not None and not is_crash), int(is_crash), int(self.is_free)
 
     def __repr__(self) -> str:
         """Without what it carries, as that of a `Job`."""

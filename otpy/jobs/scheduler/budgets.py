@@ -40,7 +40,7 @@ class Budgets:
     def spent(self, job: Job, settled: Settled, now: float, now_ms: int) -> Settled:
         """A failure leads to this; a retry for which there is no budget is put off."""
         budget = self._of(job.queue)
-        if settled.state not in ("scheduled", "ready") or budget is None or budget.take(now):
+        if not settled.goes_on or budget is None or budget.take(now):
             return settled
         self.pushed += 1
         return settled._replace(state="scheduled", run_at=max(settled.run_at or 0, now_ms + LATER))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.postgres.rows import Columns
 from otpy.jobs.store.sql import fair
 from otpy.jobs.store.sql.claims import wanted
@@ -74,9 +73,9 @@ from {said} as said where id = job and otpy_job.token = said.token and lease_unt
     and (said.finished_at is not null or coalesce(unique_until, '') <> 'started')
 returning id, otpy_job.token, queue, otpy_job.state, otpy_job.run_at, otpy_job.start_by
 """
+"""All but those that go on and have a key until they start: whether a twin of them waits must be asked."""
 # What has a lease is running, and the other way round. So written, only the index of the ids comes in question: that of
 # leases has an entry for each attempt there has ever been, until somebody cleans up.
-"""All but those that go on and have a key until they start: whether a twin of them waits must be asked."""
 SAID = Columns(
     ("job", "token", "state", "result", "reason", "finished_at", "run_at", "start_by", "error", "crash", "free"),
     ("bigint", "bigint", "text", "bytea", "text", "bigint", "bigint", "bigint", "bigint", "bigint", "bigint"),
@@ -161,9 +160,7 @@ def settle(db: Base, tally: Tally, outcomes: Sequence[Settled], now: int) -> set
 
 
 def _words(one: Settled, now: int) -> tuple[Any, ...]:
-    failure = None if one.attempt is None else one.attempt.failure
-    counts = failure is not None and failure not in CRASHES, failure in CRASHES, one.is_free
-    finished_at = None if one.state in ("scheduled", "ready") else now
+    finished_at = None if one.goes_on else now
     return (
         one.id,
         one.token,
@@ -173,7 +170,7 @@ def _words(one: Settled, now: int) -> tuple[Any, ...]:
         finished_at,
         one.run_at,
         one.start_by,
-        *map(int, counts),
+        *one.counts,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from otpy.jobs.model.job import CRASHES
 from otpy.jobs.store.sql.rows import COLUMNS, claimed, marks, place
 
 if TYPE_CHECKING:
@@ -140,22 +139,22 @@ def settle(db: Base, tally: Tally, outcome: Settled, now: int) -> bool:
 
 def _end_attempt(db: Base, outcome: Settled, now: int) -> State:
     """Write it; the state it led to."""
-    failure = outcome.attempt.failure if outcome.attempt is not None else None
+    error, crash, free = outcome.counts
     words = (
         outcome.state,
         outcome.result,
-        None if outcome.state in ("scheduled", "ready") else now,
+        None if outcome.goes_on else now,
         outcome.run_at,
         outcome.reason,
-        int(failure is not None and failure not in CRASHES),
-        int(failure in CRASHES),
-        int(outcome.is_free),
-        int(outcome.is_free),
+        error,
+        crash,
+        free,
+        free,
         outcome.start_by,
         outcome.id,
         outcome.token,
     )
-    if outcome.state not in ("scheduled", "ready"):
+    if not outcome.goes_on:
         db.execute(ENDED, words)
     elif not db.execute(AGAIN, words).rowcount:
         # Unique until started, and a twin waits: the twin does it.
