@@ -11,7 +11,21 @@ from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.names import NameHeld, NameLost, NameResigned
 from otpy.events.processes import ProcessAnswers, ProcessSilent
-from otpy.events.resilience import BreakerChanged, OutboxDegraded, OutboxDropped, OutboxRecovered, OutboxSetAside
+from otpy.events.resilience import (
+    AutonomyChanged,
+    BreakerChanged,
+    ConfigurationApplied,
+    ConfigurationDegraded,
+    ConfigurationFailed,
+    ConfigurationProved,
+    ConfigurationRecovered,
+    ConfigurationRefused,
+    ConfigurationSetAside,
+    OutboxDegraded,
+    OutboxDropped,
+    OutboxRecovered,
+    OutboxSetAside,
+)
 from otpy.events.supervision import (
     ChildGivenUp,
     ChildMoved,
@@ -26,6 +40,7 @@ from otpy.events.threads import LoopBlocked, ThreadLimitNear, ZombieEnded, Zombi
 
 __all__ = [
     "ActorCrashed",
+    "AutonomyChanged",
     "BreakerChanged",
     "ChildGivenUp",
     "ChildMoved",
@@ -33,6 +48,13 @@ __all__ = [
     "ChildStarted",
     "ChildTerminated",
     "ChildUnstopped",
+    "ConfigurationApplied",
+    "ConfigurationDegraded",
+    "ConfigurationFailed",
+    "ConfigurationProved",
+    "ConfigurationRecovered",
+    "ConfigurationRefused",
+    "ConfigurationSetAside",
     "CrewChanged",
     "DeadLetter",
     "Event",

@@ -7,7 +7,46 @@ import logging
 from otpy.core.value import value
 from otpy.events.event import Event
 
-__all__ = ["BreakerChanged", "OutboxDegraded", "OutboxDropped", "OutboxRecovered", "OutboxSetAside"]
+__all__ = [
+    "AutonomyChanged",
+    "BreakerChanged",
+    "ConfigurationApplied",
+    "ConfigurationDegraded",
+    "ConfigurationFailed",
+    "ConfigurationProved",
+    "ConfigurationRecovered",
+    "ConfigurationRefused",
+    "ConfigurationSetAside",
+    "OutboxDegraded",
+    "OutboxDropped",
+    "OutboxRecovered",
+    "OutboxSetAside",
+]
+
+
+@value(kw_only=True)
+class AutonomyChanged(Event):
+    """An agent goes on without its hub, or comes back to it: normal, degraded, catching_up."""
+
+    autonomy: str
+    """Its name."""
+    before: str
+    """The state it was in."""
+    after: str
+    """The state it is in."""
+    why: str
+    """What led to it, in words."""
+    seconds: float
+    """How long it has been without; 0 when that has just begun."""
+
+    @property
+    def level(self) -> int:
+        """A warning when it has to go on alone."""
+        return logging.WARNING if self.after == "degraded" else logging.INFO
+
+    def __str__(self) -> str:
+        went = f"autonomy {self.autonomy!r} went from {self.before} to {self.after}"
+        return f"{self.path}: {went} after {self.seconds:.3g} s: {self.why}"
 
 
 @value(kw_only=True)
@@ -33,6 +72,144 @@ class BreakerChanged(Event):
     def __str__(self) -> str:
         then = "" if self.retry_after is None else f"; next probe in {self.retry_after:.3g} s"
         return f"{self.path}: breaker {self.breaker!r} went from {self.before} to {self.after}: {self.why}{then}"
+
+
+@value(kw_only=True)
+class ConfigurationApplied(Event):
+    """A configuration is the current one from now on."""
+
+    configuration: str
+    """Its name."""
+    version: int
+    """Which."""
+    before: int | None
+    """The one that was; None: there was none."""
+    why: str
+    """Where it comes from: `start`, `fetched`, `default`, or `fell back`."""
+
+    @property
+    def level(self) -> int:
+        """As it should be."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        before = "" if self.before is None else f" after version {self.before}"
+        return f"{self.path}: configuration {self.configuration!r}: version {self.version}{before} ({self.why})"
+
+
+@value(kw_only=True)
+class ConfigurationDegraded(Event):
+    """The hub does not give the configuration, or it is too old; what the agent has stays in use."""
+
+    configuration: str
+    """Its name."""
+    version: int | None
+    """Which is in use."""
+    why: str
+    """What is the matter."""
+    age: float | None
+    """Seconds since the hub last said that this one is current; None: it never did."""
+
+    def __str__(self) -> str:
+        age = "" if self.age is None else f", {self.age:.0f} s old"
+        return f"{self.path}: configuration {self.configuration!r} (version {self.version}{age}): {self.why}"
+
+
+@value(kw_only=True)
+class ConfigurationFailed(Event):
+    """A version has failed after it was accepted, and is never applied again."""
+
+    configuration: str
+    """Its name."""
+    version: int
+    """Which."""
+    instead: int | None
+    """The one before, which is in use now; None: there is none."""
+    why: str
+    """How it failed."""
+
+    @property
+    def level(self) -> int:
+        """Who has made it should know."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        then = "there is none to fall back to" if self.instead is None else f"back to version {self.instead}"
+        return f"{self.path}: configuration {self.configuration!r}: version {self.version} failed ({self.why}); {then}"
+
+
+@value(kw_only=True)
+class ConfigurationProved(Event):
+    """A version has been in use for long enough to be good: from now on it is what is fallen back to."""
+
+    configuration: str
+    """Its name."""
+    version: int
+    """Which."""
+
+    @property
+    def level(self) -> int:
+        """As it should be."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        return f"{self.path}: configuration {self.configuration!r}: version {self.version} is good"
+
+
+@value(kw_only=True)
+class ConfigurationRecovered(Event):
+    """The hub gives the configuration again, and it is not too old."""
+
+    configuration: str
+    """Its name."""
+    version: int | None
+    """Which is in use."""
+    seconds: float
+    """How long it was degraded."""
+
+    @property
+    def level(self) -> int:
+        """All is well again."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        well = f"up to date again after {self.seconds:.3g} s"
+        return f"{self.path}: configuration {self.configuration!r} (version {self.version}): {well}"
+
+
+@value(kw_only=True)
+class ConfigurationRefused(Event):
+    """What the hub gave cannot be used, and was not. Told once, however often it gives the same."""
+
+    configuration: str
+    """Its name."""
+    version: str
+    """The version it claims, as text."""
+    why: str
+    """What is wrong with it."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: configuration {self.configuration!r}: refused version {self.version}: {self.why}"
+
+
+@value(kw_only=True)
+class ConfigurationSetAside(Event):
+    """A file of a configuration was damaged, and was moved out of the way."""
+
+    configuration: str
+    """Its name."""
+    aside: str
+    """What it is called now."""
+    problem: str
+    """What is wrong with it."""
+
+    @property
+    def level(self) -> int:
+        """The disk may be failing."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.path}: configuration {self.configuration!r}: set aside as {self.aside}: {self.problem}"
 
 
 @value(kw_only=True)

@@ -1,13 +1,21 @@
-"""What a program needs to live with services that fail: circuit breakers, retries, retry budgets, an outbox."""
+"""What a program needs to live with services that fail: breakers, retries, an outbox, configuration."""
 
 from __future__ import annotations
 
+from otpy.resilience.autonomy.handle import Autonomy
+from otpy.resilience.autonomy.line import AutonomyLook
 from otpy.resilience.breaker import Breaker
 from otpy.resilience.budget import RetryBudget
+from otpy.resilience.configuration.document import Document
+from otpy.resilience.configuration.handle import Configuration
+from otpy.resilience.configuration.plan import ConfigurationLook
 from otpy.resilience.errors import (
     BatchError,
     BreakerOpenError,
+    ConfigurationError,
+    ConfigurationFileError,
     LaterError,
+    NoConfigurationError,
     NoSuchTopicError,
     OutboxError,
     OutboxFileError,
@@ -26,11 +34,19 @@ from otpy.resilience.retrying import RetryPlan, retry
 from otpy.resilience.turns import Turns
 
 __all__ = [
+    "Autonomy",
+    "AutonomyLook",
     "Batch",
     "BatchError",
     "Breaker",
     "BreakerOpenError",
+    "Configuration",
+    "ConfigurationError",
+    "ConfigurationFileError",
+    "ConfigurationLook",
+    "Document",
     "LaterError",
+    "NoConfigurationError",
     "NoSuchTopicError",
     "Outbox",
     "OutboxError",

@@ -3,6 +3,9 @@
 OtpyError
 ├── BatchError (ValueError)   what has come is no batch of an outbox
 ├── BreakerOpenError      the breaker lets no call through now
+├── ConfigurationError    a configuration cannot be used
+│   ├── ConfigurationFileError  its folder cannot be used, or keeps nothing now
+│   └── NoConfigurationError (LookupError)  there is none that can be used
 ├── LaterError            the receiver has said when this agent may come again
 ├── OutboxError           something was not put into an outbox
 │   ├── NoSuchTopicError (LookupError)  it has no topic of that name
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
 __all__ = [
     "BatchError",
     "BreakerOpenError",
+    "ConfigurationError",
+    "ConfigurationFileError",
     "LaterError",
+    "NoConfigurationError",
     "NoSuchTopicError",
     "OutboxError",
     "OutboxFileError",
@@ -65,6 +71,21 @@ class BreakerOpenError(OtpyError):
         self.retry_after = retry_after
 
 
+class ConfigurationError(OtpyError):
+    """A configuration cannot be used: it was refused, could not be fetched, or has failed; the message says why."""
+
+
+class ConfigurationFileError(ConfigurationError):
+    """The folder of a configuration cannot be used, or keeps nothing now: its disk fails, or another program has it."""
+
+    def __init__(self, path: str, problem: str, failure: Failure = "other") -> None:
+        """Say which, and what sort of failure it is: `busy`, `full` or `other`."""
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+        self.failure = failure
+
+
 class LaterError(OtpyError):
     """Raised by a sender: the receiver is well and has said when this agent may come again. No failure.
 
@@ -80,6 +101,10 @@ class LaterError(OtpyError):
 
 class OutboxError(OtpyError):
     """Something was not put into an outbox, or the outbox cannot be used."""
+
+
+class NoConfigurationError(ConfigurationError, LookupError):
+    """There is no configuration that can be used: none was ever fetched, all have failed, or it is too old."""
 
 
 class NoSuchTopicError(OutboxError, LookupError):

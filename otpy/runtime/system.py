@@ -128,6 +128,11 @@ class System(Starting, Inspection):
             attach(self)
         remember(self)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the program was told to stop from outside; of a system that is no program nobody can say so."""
+        return False
+
     def ref(self, name: Name[A] | str) -> NamedRef[A]:
         """A handle that reaches whatever incarnation holds the name when it is used."""
         return NamedRef(self, name.text if isinstance(name, Name) else name)

@@ -14,11 +14,19 @@ from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
 from otpy.resilience import (
+    Autonomy,
+    AutonomyLook,
     Batch,
     BatchError,
     Breaker,
     BreakerOpenError,
+    Configuration,
+    ConfigurationError,
+    ConfigurationFileError,
+    ConfigurationLook,
+    Document,
     LaterError,
+    NoConfigurationError,
     NoSuchTopicError,
     Outbox,
     OutboxError,
@@ -542,3 +550,40 @@ async def forward(connection: sqlite3.Connection, data: bytes) -> None:
         assert_type(isinstance(error, OutboxError), bool)
     except BatchError:
         pass
+
+
+# --- configuration and autonomy -------------------------------------------------------------------------------------
+
+
+async def settings(version: int | None) -> Document | None:
+    return Document(1, {"celsius": 80}, signature=b"mine") if version is None else None
+
+
+def celsius_of(data: dict[str, int]) -> int:
+    return data["celsius"]
+
+
+def heed(celsius: int) -> None:
+    assert_type(celsius, int)
+
+
+hub = Autonomy("hub", connect=lambda: None, lost_on=ConnectionError)
+celsius = Configuration("c", "folder", fetch=settings, check=celsius_of, apply=heed, expired="degrade", autonomy=hub)
+Configuration("c", "folder", fetch=settings, expired="never")  # type: ignore[arg-type]
+Configuration("c", "folder")  # type: ignore[call-arg]
+Autonomy("hub")  # type: ignore[call-arg]
+
+
+async def go_on() -> None:
+    assert_type(celsius.look(), ConfigurationLook)
+    assert_type(hub.look(), AutonomyLook)
+    assert_type(hub.ask(lambda: 1, otherwise=lambda: "own"), int | str)
+    assert_type([celsius.child(), hub.child()], list[otpy.ChildSpec])
+    try:
+        assert_type(celsius.current(), int)
+        assert_type(celsius.refresh(), int)
+        assert_type(await celsius.arefresh(timeout=5.0), int)
+    except NoConfigurationError as error:
+        assert_type(isinstance(error, ConfigurationError), bool)
+    except ConfigurationFileError as error:
+        celsius.reject(error.problem, version=2)

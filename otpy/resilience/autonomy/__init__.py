@@ -1,0 +1,1 @@
+"""Going on without the hub, and coming back to it in order."""

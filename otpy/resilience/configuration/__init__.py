@@ -1,0 +1,1 @@
+"""Last-known-good configuration: fetched, verified, kept on the disk, applied, and given up for the one before."""
