@@ -238,8 +238,9 @@ class NoSuchVersionError(JobsError, LookupError):
     def __init__(self, version: str, known: Sequence[str]) -> None:
         """Keep both."""
         self.version, self.known = version, tuple(known)
-        hint = did_you_mean(version[:80], self.known) if known else "none has any"
-        super().__init__(f"no program that works here has the version {safe_repr(version[:80])}: {hint}")
+        hint = did_you_mean(version[:80], self.known) if known else "none has any, as far as is known here"
+        what = f"no program that works here has the version {safe_repr(version[:80])}: {hint}"
+        super().__init__(f"{what}; force (--force) switches nevertheless")
 
 
 class NotEndedError(JobsError, TimeoutError):
