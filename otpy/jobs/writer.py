@@ -153,6 +153,8 @@ class Writer(GenServer):
         self.health.asked_at = self.system.clock.now()
         try:
             news = loan.serve(self.store)
+        except StoreConflictError as error:  # its own statements were in somebody's way: the store is well
+            loan.refuse(error)
         except StoreError as error:
             self._fail(error)
             self._refuse(loan, error)

@@ -10,6 +10,7 @@ import pytest
 import otpy
 from otpy.core.clock import wall_clock
 from otpy.errors import StartError
+from otpy.events import StoreFailed
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import of
 from otpy.jobs.engine import engine
@@ -17,9 +18,10 @@ from otpy.jobs.errors import KeyTakenError, StoreError
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
 from otpy.jobs.looking import engine_at
+from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew
 from otpy.jobs.store import server_clock
-from otpy.testing import Gate
+from otpy.testing import Gate, Recorder
 from support.postgres import fresh_url, server
 
 if TYPE_CHECKING:
@@ -45,6 +47,12 @@ def sell(number: int) -> None:
             tx.execute("delete from otpy_job")
         tx.executemany("insert into sale values (%s)", [(number,), (number + 1,)])
         tx.enqueue(note.new(number))
+
+
+@job(retry=Retry(errors=1))
+def clash() -> None:
+    with current().tx() as tx:
+        tx.execute("do $$ begin raise exception 'two wrote the same' using errcode = '40001'; end $$")
 
 
 @job(timeout=None)
@@ -110,6 +118,17 @@ def test_a_job_commits_what_it_writes_with_its_end(program: Any, db: Any) -> Non
     assert jobs.wait(jobs.enqueue(sell.new(5)).id, 30.0).state == "done"
     assert db.execute("select number from sale order by 1").fetchall() == [(5,), (6,)]
     assert jobs.wait(2, 30.0).kind.endswith("note")
+
+
+def test_a_conflict_of_a_job_s_own_statements_is_no_failure_of_the_store(program: Any) -> None:
+    """All that others had to write was refused for a while, and the store was told to have failed."""
+    system = program("a", kinds=[note, clash])
+    jobs = of(system)
+    with Recorder(system) as record:
+        (attempt,) = jobs.wait(jobs.enqueue(clash.new()).id, 30.0).attempts
+        assert "two wrote the same" in attempt.text
+        assert record.of(StoreFailed) == []
+        assert jobs.wait(jobs.enqueue(note.new(1)).id, 30.0).state == "done"
 
 
 def test_a_job_is_enqueued_with_what_the_caller_writes_or_not_at_all(program: Any, db: Any) -> None:
