@@ -64,8 +64,10 @@ def test_programs_are_listed_and_a_version_is_switched_to_and_back(
         (0, "version blue is active; before, those of any version were\n"),
         (
             70,
-            "Error: no program that works here has the version 'gren': known are blue; "
-            "force (--force) switches nevertheless\n",
+            (
+                "Error: no program that works here has the version 'gren': known are blue; "
+                "force (--force) switches nevertheless\n"
+            ),
         ),
         (0, "version green is active; before, version blue was\n"),
         (0, "programs of any version are active; before, version green was\n"),
