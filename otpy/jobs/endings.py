@@ -28,10 +28,11 @@ class Round:
         """Of these."""
         self.ids = ids
         self.jobs: dict[int, Job | None] = {}
+        """Those that have ended, or are not there."""
 
     def __call__(self, tx: Transaction) -> None:
         """Do it."""
-        self.jobs = {one: tx.get(one) for one in self.ids}
+        self.jobs = {one: tx.get(one) for one in self.ids - tx.living(self.ids)}
 
 
 class Endings(GenServer):

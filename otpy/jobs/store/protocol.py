@@ -164,6 +164,9 @@ class Transaction(Protocol):
     def get(self, id: int) -> Job | None:
         """One job, with its failed attempts."""
 
+    def living(self, ids: AbstractSet[int]) -> set[int]:
+        """Those of these jobs that are still to end."""
+
     def running(self) -> list[Job]:
         """All that have a lease."""
 

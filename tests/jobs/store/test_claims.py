@@ -39,6 +39,14 @@ def test_a_claim_gives_a_token_a_lease_and_an_owner(store: Store, fence: Fence, 
     )
 
 
+def test_of_many_jobs_those_are_known_that_are_still_to_end(store: Store, fence: Fence) -> None:
+    made = insert(store, *[new() for _ in range(600)], new(run_at=10**15))
+    settle(store, claim(store, fence)[0], "done")
+    with store.transaction() as tx:
+        assert tx.living({*(one.id for one in made), 0, 10**6, 2**70}) == {one.id for one in made[1:]}
+        assert tx.living(set()) == set()
+
+
 def test_each_agent_gets_one(store: Store, fence: Fence) -> None:
     insert(store, new(), new(), new())
     ask = Ask(queues=("q",), owners=("a", "b"), lease_ms=LEASE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.jobs.endings import Round
 from otpy.jobs.model.claim import Ask, Settled
 from otpy.jobs.model.lead import Fence
 from support.postgres import empty_url
@@ -110,6 +111,16 @@ def test_kinds_with_limits_share_a_queue_in_few_ways_however_many_they_are(
             assert len(tx.claim([ask], fence) or []) == 8
         counts.append(len(ways))
     assert max(counts) <= 16
+
+
+def test_those_who_wait_for_jobs_that_go_on_are_looked_after_in_one_way(store: PostgresStore, ways: list[str]) -> None:
+    """Each was looked at by itself, with its attempts, twenty times a second: a thousand kept a processor busy."""
+    made = insert(store, *[new() for _ in range(300)])
+    ways.clear()
+    look = Round({one.id for one in made})
+    with store.transaction() as tx:
+        look(tx)
+    assert (look.jobs, len(ways)) == ({}, AROUND + 1)
 
 
 def test_a_claim_and_an_end_read_no_more_where_more_is_ready_and_has_ended(store: PostgresStore) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
-from otpy.jobs.model.job import State
+from otpy.jobs.model.job import LIVING, State
 from otpy.jobs.model.look import QueueLook
-from otpy.jobs.store.sql.rows import COLUMNS, attempts_of, earlier_of, job_of
+from otpy.jobs.store.sql.rows import COLUMNS, attempts_of, earlier_of, job_of, marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
     from otpy.jobs.model.job import Job
     from otpy.jobs.model.look import Look
     from otpy.jobs.store.sql.base import Base
 
-__all__ = ["WANTS", "find", "get", "has_ready", "is_id", "queues", "ready", "running"]
+__all__ = ["WANTS", "find", "get", "has_ready", "is_id", "living", "queues", "ready", "running"]
+
+PART = 500
+"""Rows of one statement."""
 
 WANTS = """
 select queue, kind, needs, count(*) from (
@@ -31,6 +36,15 @@ def get(db: Base, id: int) -> Job | None:
         return None
     row = db.execute(f"select {COLUMNS} from otpy_job where id = ?", (id,)).fetchone()  # noqa: S608 - our own text
     return None if row is None else job_of(row)._replace(attempts=attempts_of(db, id), earlier=earlier_of(db, id))
+
+
+def living(db: Base, ids: AbstractSet[int]) -> set[int]:
+    """Those that are still to end, by the numbers alone: many may be waited for."""
+    found, wanted = set[int](), filter(is_id, ids)
+    while part := [*islice(wanted, PART)]:
+        text = f"select id from otpy_job where id in ({marks(part)}) and state in ({marks(LIVING)})"  # noqa: S608 - ours
+        found |= {one for (one,) in db.execute(text, (*part, *LIVING))}
+    return found
 
 
 def is_id(value: object) -> bool:

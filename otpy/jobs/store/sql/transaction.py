@@ -209,6 +209,10 @@ class SqlTransaction(ABC):
         """One job."""
         return looks.get(self._db, id)
 
+    def living(self, ids: AbstractSet[int]) -> set[int]:
+        """Those that are still to end."""
+        return looks.living(self._db, ids)
+
     def find(self, look: Look) -> list[Job]:
         """Jobs that fit."""
         return looks.find(self._db, look)
