@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore
-from support.postgres import empty_url
+from support.postgres import empty_url, fresh_url
+
+from .shop import lead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Store
 
 
@@ -65,7 +67,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Itera
 @pytest.fixture
 def fence(store: Store) -> Fence:
     """That of a leader elected for an hour."""
-    with store.transaction() as tx:
-        epoch = tx.elect("jobs", "us", 3_600_000)
-    assert epoch is not None
-    return Fence(name="jobs", epoch=epoch)
+    return lead(store)
+
+
+@pytest.fixture
+def url() -> str:
+    """A place on the server, without tables."""
+    return fresh_url()

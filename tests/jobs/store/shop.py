@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.jobs.model.claim import Ask, Settled
 from otpy.jobs.model.job import Attempt
+from otpy.jobs.model.lead import Fence
 from otpy.jobs.model.new import NewJob, Unique
 
 if TYPE_CHECKING:
     from otpy.jobs.model.job import Failure, Job, State
-    from otpy.jobs.model.lead import Fence
     from otpy.jobs.model.new import Inserted
     from otpy.jobs.store.protocol import Store
 
 LEASE = 10_000
+HOUR = 3_600_000
 WORDS = [field.name for field in dataclasses.fields(Unique)]
 
 
@@ -34,6 +35,14 @@ def insert(store: Store, *jobs: NewJob) -> list[Inserted]:
     """Enqueue them."""
     with store.transaction() as tx:
         return tx.insert(jobs)
+
+
+def lead(store: Store, owner: str = "us") -> Fence:
+    """Have it elected, for an hour."""
+    with store.transaction() as tx:
+        epoch = tx.elect("jobs", owner, HOUR)
+    assert epoch is not None
+    return Fence(name="jobs", epoch=epoch)
 
 
 def claim(store: Store, fence: Fence, number: int = 1, **fields: Any) -> list[Job]:

@@ -18,11 +18,10 @@ import pytest
 from otpy.disk import sqlite
 from otpy.disk.files import FileLock, make_file
 from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
-from otpy.jobs.model.lead import Fence
 from otpy.jobs.store.sqlite import SqliteStore, store, versions
 
 from .conftest import Clock
-from .shop import claim, get, insert, new, numbers, settle
+from .shop import claim, get, insert, lead, new, numbers, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,13 +36,6 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path, **options: object) -> closing[SqliteStore]:
     return closing(SqliteStore(path, now=NOW, **options))  # type: ignore[arg-type]  # as they come
-
-
-def lead(one: SqliteStore) -> Fence:
-    with one.transaction() as tx:
-        epoch = tx.elect("jobs", "us", 3_600_000)
-    assert epoch is not None
-    return Fence(name="jobs", epoch=epoch)
 
 
 # Rights.

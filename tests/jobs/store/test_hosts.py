@@ -11,8 +11,8 @@ from otpy.jobs.model.claim import Ask
 from otpy.jobs.model.host import Host, Station
 from support.postgres import fresh_url
 
+from .on_server import opened
 from .shop import LEASE, insert, new, numbers
-from .test_server import opened
 
 if TYPE_CHECKING:
     from otpy.jobs.model.host import HostLook

@@ -12,20 +12,14 @@ from otpy import jobs
 from otpy.errors import StartError
 from otpy.jobs.errors import StoreBusyError, StoreError, StoreVersionError
 from otpy.jobs.model.host import Host
-from support.postgres import fresh_url, server
+from support.postgres import server
 
-from .test_server import lead, opened
+from .on_server import opened
+from .shop import HOUR, lead
 
 pytestmark = pytest.mark.any_python
 
 NEXT = "alter table otpy_job add column colour text not null default ''"
-HOUR = 3_600_000
-
-
-@pytest.fixture
-def url() -> str:
-    """A place without tables."""
-    return fresh_url()
 
 
 def bring(url: str, **options: Any) -> int:

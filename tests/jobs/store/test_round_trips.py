@@ -10,10 +10,9 @@ import pytest
 
 from otpy.jobs.endings import Round
 from otpy.jobs.model.claim import Ask, Settled
-from otpy.jobs.model.lead import Fence
 from support.postgres import empty_url
 
-from .shop import LEASE, insert, new, one
+from .shop import LEASE, insert, lead, new, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +50,6 @@ def ways(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Cursor, "execute", noted)
     return sent
-
-
-def lead(store: PostgresStore) -> Fence:
-    with store.transaction() as tx:
-        return Fence(name="jobs", epoch=tx.elect("jobs", "us", 3_600_000) or 0)
 
 
 @pytest.mark.parametrize("number", [1, 100])

@@ -16,8 +16,8 @@ from otpy.jobs.errors import StoreBusyError, StoreConflictError, StoreError
 from otpy.jobs.model.claim import Limits
 from support.postgres import fresh_url, server
 
+from .on_server import connected, opened
 from .shop import get, insert, new, one
-from .test_server import connected, opened
 from .test_shared_limits import given, station, wish
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from otpy.jobs.store.sql import limits
 from otpy.jobs.store.sqlite import SqliteStore
 from support.postgres import fresh_url
 
-from .shop import LEASE, get, insert, new, settle
-from .test_server import opened
+from .on_server import opened
+from .shop import HOUR, LEASE, get, insert, new, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from .conftest import Clock
 
-HOUR = 3_600_000
 FIVE = Limits(queue=5)
 
 

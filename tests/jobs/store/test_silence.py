@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy.jobs.errors import StoreError, StoreFullError
-from support.postgres import PICKY, fresh_url, server
+from support.postgres import PICKY, server
 
+from .on_server import opened
 from .shop import insert, new, numbers
-from .test_server import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +25,6 @@ create function full_disk() returns trigger language plpgsql as
     $$ begin raise exception 'no space left on device' using errcode = '53100'; end $$;
 create trigger full_disk before insert on otpy_job execute function full_disk()
 """
-
-
-@pytest.fixture
-def url() -> str:
-    """A place without tables."""
-    return fresh_url()
 
 
 @pytest.fixture

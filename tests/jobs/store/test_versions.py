@@ -16,8 +16,8 @@ from otpy.jobs.model.schedule import Schedule
 from otpy.jobs.store.sqlite import SqliteStore
 from support.postgres import fresh_url
 
+from .on_server import opened
 from .shop import LEASE, claim, get, insert, new, one, settle
-from .test_server import opened
 
 if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store
