@@ -71,6 +71,7 @@ class Fetching:
             return
         self._is_on = True
         self.fetches += 1
+        self._holding.apply_again()
         self._holding.call("fetch", (self._holding.version,), self._fetched)
 
     def _fetched(self, outcome: Outcome) -> None:
@@ -130,8 +131,6 @@ class Fetching:
             self._end("the hub has no configuration for this agent")
             return
         self._age.confirm()
-        if not self._holding.is_applied:
-            self._holding.apply()
         self._end(None)
 
     def _disk(self, error: ConfigurationFileError) -> None:

@@ -205,6 +205,11 @@ class Holding(Kept):
             return
         self.call("apply", (self._value,), lambda outcome: self._applied(version, outcome))
 
+    def apply_again(self) -> None:
+        """Try once more where that has failed."""
+        if self.version is not None and not self.is_applied and not self._errands.is_out("apply"):
+            self.apply()
+
     def call(self, name: str, args: tuple[Any, ...], then: Callable[[Outcome], object]) -> None:
         """Have a function of the user's called; in start-up that is waited for."""
         if self.is_starting:

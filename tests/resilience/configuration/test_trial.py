@@ -11,7 +11,7 @@ import otpy
 from otpy.errors import StartError
 from otpy.events import ConfigurationApplied, ConfigurationFailed, ConfigurationProved
 from otpy.resilience import ConfigurationError, Document, NoConfigurationError
-from otpy.testing import Recorder, VirtualSystem
+from otpy.testing import Gate, Recorder, VirtualSystem
 from support.configurations import Rates, program, running
 
 if TYPE_CHECKING:
@@ -116,6 +116,54 @@ def test_one_that_cannot_be_applied_is_given_up_at_once(agents: Agents, hub: Rat
         one.refresh()
     hub.has(3)
     assert one.refresh() == 3
+
+
+def test_one_that_is_rejected_while_apply_hangs_is_followed_by_the_one_before_when_that_comes_back(
+    agents: Agents, hub: Rates
+) -> None:
+    used: list[int] = []
+    gate = Gate()
+
+    def apply(limit: int) -> None:
+        used.append(limit)
+        if limit == 20:
+            gate.wait()
+
+    one = good(agents, hub, apply=apply, timeout=1_000.0)
+    hub.has(2)
+    agents.system.clock.advance(70.0)
+    gate.reached()
+    one.reject("nothing moves", version=2)
+    assert (one.version, one.current()) == (1, 10)
+    agents.system.clock.advance(130.0)
+    assert used == [10, 20]
+    assert "apply failed" in str(one.look().why)
+    gate.open()
+    agents.system.clock.advance(130.0)
+    assert (used, one.version) == ([10, 20, 10], 1)
+    assert "apply failed" not in str(one.look().why)
+
+
+def test_a_good_one_that_cannot_be_applied_for_once_stays_in_use_and_is_applied_later(
+    agents: Agents, hub: Rates
+) -> None:
+    is_well = True
+    used: list[int] = []
+
+    def apply(limit: int) -> None:
+        if not is_well:
+            raise ConnectionError("the valve does not answer")
+        used.append(limit)
+
+    good(agents, hub, apply=apply)
+    agents.die()
+    is_well = False
+    one = agents.start(hub, apply=apply)
+    assert (one.version, one.look().failed) == (1, ())
+    assert one.look().why == "apply failed: ConnectionError: the valve does not answer"
+    is_well = True
+    agents.system.clock.advance(70.0)
+    assert (used, one.look().why) == ([10, 10], None)
 
 
 def test_the_agents_own_word_on_its_health_decides(agents: Agents, hub: Rates) -> None:
@@ -271,6 +319,30 @@ def test_an_agent_that_does_not_come_up_with_it_counts_as_crashed(
         system.stop()
 
     assert versions == [2, 2, 1]
+
+
+class Told(VirtualSystem):
+    """A program that got SIGTERM."""
+
+    @property
+    def is_told(self) -> bool:
+        return True
+
+
+def test_a_program_that_is_told_to_stop_while_it_comes_up_has_not_crashed(
+    agents: Agents, hub: Rates, systems: list[VirtualSystem]
+) -> None:
+    one = good(agents, hub)
+    hub.has(2)
+    one.refresh()
+    agents.system.stop()
+    for _ in range(3):
+        one = running(agents.folder, hub)
+        systems.append(Told("agent", seed=1))
+        with pytest.raises(StartError):
+            systems[-1].start(otpy.child(Agent, one))  # the signal has had its start ended
+        systems[-1].stop()
+    assert agents.start(hub).version == 2
 
 
 def test_a_restart_of_its_actor_alone_is_no_crash(agents: Agents, hub: Rates) -> None:
