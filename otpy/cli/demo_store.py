@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from otpy.cli.lazy import CommandError
+from otpy.jobs.declared import whole_path
 from otpy.jobs.store.where import is_server, shown
 
 if TYPE_CHECKING:
@@ -123,7 +124,12 @@ class FilePlace:
 
 @contextmanager
 def taken(store: str, run: str, *, is_fresh: bool) -> Iterator[Place]:
-    """Have it as long as the block lasts: a file, or the schema of this run on a server."""
+    """Have it as long as the block lasts: a file, or the schema of this run on a server.
+
+    Raises:
+        SpecError: it is an address, and not one that is understood.
+    """
+    whole_path("--store", store)
     place = _on_server(store, run, is_fresh=is_fresh) if is_server(store) else FilePlace(Path(store), is_fresh=is_fresh)
     try:
         yield place

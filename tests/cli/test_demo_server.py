@@ -126,6 +126,9 @@ def test_where_no_run_can_be_kept_is_told(otpy: Otpy, folder: Path, address: str
     assert re.fullmatch(
         r"Error: postgresql://me:\*\*\*@/db\?host=/nowhere: the server cannot be reached.*\n", gone.stderr
     )
+    other = otpy("demo", str(folder), "--store", "mysql://me:s3cret@h/db")
+    assert other.stderr.endswith(": the address of a server begins with postgresql://\n")
+    assert (other.exit_code, other.stderr.count("\n"), "s3cret" in other.stderr) == (70, 1, False)
     with pooled(fresh_url()) as pooler:
         result = otpy("demo", str(folder), "--store", pooler)
     assert (result.exit_code, "is a pooler, which keeps no locks" in result.stderr) == (70, True)

@@ -108,11 +108,13 @@ def test_a_program_needs_no_right_to_make_tables_that_are_there(url: str) -> Non
     schema = url.rpartition("%3D")[2]
     theirs = url.replace("otpy@", "worker@")
     server().sql(f"create role worker login; grant usage on schema {schema} to worker")
-    mend = (
-        r"the tables are not there, and this user may not make them: .*migrate.* \(permission denied for schema \w+\)$"
-    )
+    mend = r"in the search path, and this user may not make them: .*migrate.* \(permission denied for schema \w+\)$"
     with pytest.raises(StoreError, match=mend):
         opened(theirs)
+    import psycopg  # noqa: PLC0415 - an extra
+
+    with psycopg.connect(theirs) as db, pytest.raises(StoreError, match=mend):
+        jobs.enqueue_in(db, note.new())
     opened(url).thing.close()
     server().sql(
         f"grant select, insert, update, delete on all tables in schema {schema} to worker;"

@@ -50,7 +50,7 @@ def guest(connection: psycopg.Connection[Any]) -> Iterator[Guest]:
         db = Own(connection)
         ((now,),) = db.execute(f"select {CLOCK}").fetchall()
         counts = Counts(Known(), is_gathering=False)
-        making, inserting = partial(make, db), partial(_insert_all, path, db, counts)
+        making, inserting = partial(make, db, path), partial(_insert_all, path, db, counts)
         holding, calling = partial(holds, db), partial(db.execute, CALL)
         yield Guest(path, db, now, counts, version_of(db), KNOWN, making, inserting, holding, calling)
 

@@ -36,7 +36,7 @@ MOST = 5
 """Of them that are named."""
 
 MAY_NOT = "this user may not {} them: `otpy jobs migrate ADDRESS` does it, as a user who may"
-MISSING = f"the tables are not there, and {MAY_NOT.format('make')}"
+MISSING = f"no tables of jobs are in the search path, and {MAY_NOT.format('make')}"
 OLDER = f"the tables are of an older version, and {MAY_NOT.format('change')}"
 
 IS_THERE = "select 1 from pg_class where relname = 'otpy_schema' and relkind = 'r' and pg_table_is_visible(oid)"
@@ -84,11 +84,8 @@ def migrate(
                 session.execute(LOCK)
                 if not is_forced and 0 < version_of(session) < len(scripts):
                     _refuse_beside_others(session, path, time)
-                found = make(session, scripts)
+                found = make(session, path, scripts)
             session.commit()
-        except psycopg.errors.InsufficientPrivilege as error:
-            session.rollback()
-            raise StoreError(path, f"{MISSING if found == 0 else OLDER} ({said_by(error)})") from None
         except BaseException:
             session.rollback()
             raise
@@ -108,16 +105,19 @@ def _refuse_beside_others(session: Session, path: str, now: int) -> None:
         raise StoreBusyError(path, problem)
 
 
-def make(db: Statements, scripts: Sequence[str] = SCRIPTS) -> int:
+def make(db: Statements, path: str, scripts: Sequence[str] = SCRIPTS) -> int:
     """Do what is left to do, in a transaction that somebody else ends; the version that there was.
 
-    While one does it others wait, for as long as they wait for any lock.
+    While one does it others wait, for as long as they wait for any lock. Raises StoreError where the user may not.
     """
     db.execute(LOCK)
     found = version_of(db)  # another program may have done the same
-    if not found:
-        db.execute("create table if not exists otpy_schema (version bigint not null)")
-    for number, script in enumerate(scripts[found:], found + 1):
-        db.db.execute(script, prepare=False)
-        db.execute("insert into otpy_schema (version) values (?)", (number,))
+    try:
+        if not found:
+            db.execute("create table if not exists otpy_schema (version bigint not null)")
+        for number, script in enumerate(scripts[found:], found + 1):
+            db.db.execute(script, prepare=False)
+            db.execute("insert into otpy_schema (version) values (?)", (number,))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(path, f"{OLDER if found else MISSING} ({said_by(error)})") from None
     return found
