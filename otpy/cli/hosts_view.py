@@ -1,4 +1,4 @@
-"""What `otpy jobs hosts` and `activate` show: pure functions from what a program said. Nothing of it is trusted."""
+"""What `otpy jobs hosts`, `activate` and `names` show: pure functions from what a program said, warily."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["hosts_view", "switched_view"]
+__all__ = ["hosts_view", "names_view", "switched_view"]
 
 HOSTS = Layout(("version", "agents", "beat", "labels", "note"), ("labels", "agents"), least_name=16)
+NAMES = Layout(("host", "epoch", "since"))
 
 
 def hosts_view(seen: object, width: int) -> RenderableType:
     """Programs, one a line."""
     said: Mapping[str, Any] = seen if isinstance(seen, dict) else {}
-    hosts = said.get("hosts")
-    found = [one for one in hosts if isinstance(one, dict)] if isinstance(hosts, list) else []
+    found = _lines(said.get("hosts"))
     active = _text(said.get("active"))
     if not found:
         return Text("no program is known: on a file they are not kept, and the one that leads does the jobs")
@@ -46,17 +46,34 @@ def switched_view(seen: object) -> Text:
     return Text(f"{active}; before, " + (f"version {before} was" if before else "those of any version were"))
 
 
+def names_view(seen: object, width: int) -> RenderableType:
+    """Names that programs share, one a line."""
+    found = _lines(seen)
+    return rows([_name(one) for one in found], width, NAMES) if found else Text("no name was ever held")
+
+
 def _host(one: Mapping[str, Any], active: str) -> Line:
     agents, beat_at = one.get("agents"), one.get("beat_at")
     labels = one.get("labels")
     cells = {
         "version": _text(one.get("version")),
         "agents": counted(agents, "agent") if isinstance(agents, int) else "",
-        "beat": f"{duration(max(0.0, -beat_at))} ago" if isinstance(beat_at, int | float) else "",
+        "beat": _past(beat_at, "{} ago"),
         "labels": " ".join(map(_text, labels)) if isinstance(labels, list) else "",
         "note": ", ".join(_notes(one, active)),
     }
     return Line(_text(one.get("name")) or "?", cells, styles={"note": "green" if one.get("is_leading") else "yellow"})
+
+
+def _name(one: Mapping[str, Any]) -> Line:
+    is_held = one.get("is_held") is True
+    since = one.get("since" if is_held else "until")
+    cells = {
+        "host": _text(one.get("host")) if is_held else "nobody",
+        "epoch": f"epoch {_text(one.get('epoch'))}",
+        "since": _past(since, "for {}"),
+    }
+    return Line(_text(one.get("name")) or "?", cells, styles={} if is_held else {"host": "yellow"})
 
 
 def _notes(one: Mapping[str, Any], active: str) -> list[str]:
@@ -69,6 +86,15 @@ def _notes(one: Mapping[str, Any], active: str) -> list[str]:
         "drains": one.get("draining_since") is not None,
     }
     return [note for note, holds in notes.items() if holds]
+
+
+def _lines(value: object) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _past(at: object, words: str) -> str:
+    """How long ago that is, in these words; nothing for what is no time."""
+    return words.format(duration(max(0.0, -at))) if isinstance(at, int | float) else ""
 
 
 def _text(value: object) -> str:

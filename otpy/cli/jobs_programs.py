@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from otpy.cli.hosts_view import hosts_view, switched_view
+from otpy.cli.hosts_view import hosts_view, names_view, switched_view
 from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
-from otpy.cli.jobs_views import names_view
 from otpy.cli.lazy import CommandUsageError
 from otpy.cli.screen import console
 

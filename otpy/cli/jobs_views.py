@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["crews_view", "job_view", "jobs_view", "names_view", "overview_view", "replayed_view", "schedules_view"]
+__all__ = ["crews_view", "job_view", "jobs_view", "overview_view", "replayed_view", "schedules_view"]
 
 STATES = ("ready", "running", "scheduled", "done", "dead", "cancelled", "replayed")
 STYLES = {"running": "green", "dead": "red", "scheduled": "cyan"}
 QUEUES = Layout((*STATES, "oldest", "note"), ("replayed", "cancelled", "done", "scheduled"), least_name=16)
 CREWS = Layout(("place", "agents", "note"))
 JOBS = Layout(("state", "kind", "queue", "attempt", "when", "note"), ("queue", "attempt"))
-NAMES = Layout(("host", "epoch", "since"))
 SCHEDULES = Layout(("times", "kind", "next", "note"), ("kind",))
 
 SAID = {
@@ -97,12 +96,6 @@ def schedules_view(seen: object, width: int) -> RenderableType:
     return rows([_schedule(one) for one in found], width, SCHEDULES) if found else Text("no schedule is declared")
 
 
-def names_view(seen: object, width: int) -> RenderableType:
-    """Names that programs share, one a line."""
-    found = [one for one in _listed(seen) if isinstance(one, dict)]
-    return rows([_name(one) for one in found], width, NAMES) if found else Text("no name was ever held")
-
-
 def replayed_view(seen: object, *, is_dry: bool) -> RenderableType:
     """What became of each."""
     found = [one for one in _listed(seen) if isinstance(one, dict)]
@@ -144,17 +137,6 @@ def _job(job: Mapping[str, Any]) -> Line:
         "note": _note(job),
     }
     return Line(_text(job.get("id"), 20), cells, styles={"state": STYLES.get(state, "")})
-
-
-def _name(one: Mapping[str, Any]) -> Line:
-    is_held = one.get("is_held") is True
-    since = _seconds(one.get("since" if is_held else "until"))
-    cells = {
-        "host": _text(one.get("host"), 60) if is_held else "nobody",
-        "epoch": f"epoch {_text(one.get('epoch'), 20)}",
-        "since": "" if since is None else f"for {duration(max(0.0, -since))}",
-    }
-    return Line(_text(one.get("name"), 60) or "?", cells, styles={} if is_held else {"host": "yellow"})
 
 
 def _schedule(one: Mapping[str, Any]) -> Line:
