@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ NEEDS = {"everything-is-an-actor": (3, 12), "litequeue": (3, 12), "oban": (3, 12
 """The first Python of peers that do not run on all of ours."""
 
 
-class ProcessSide:
+class ProcessSide(ABC):
     """A contender behind line processes: one that stays for the whole run, and one for each fresh job.
 
     A subclass says how to start a process, which greets with one line, and how to put a job to it.
@@ -48,13 +49,13 @@ class ProcessSide:
         self.version = "?"
         self.staying: LineProcess | None = None
 
+    @abstractmethod
     def start(self) -> LineProcess:
         """Start a process of this contender."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put(self, process: LineProcess, job: Job, timeout: float) -> Figures:
         """Have `process` do the job."""
-        raise NotImplementedError
 
     def measure(self, job: Job, timeout: float) -> Figures:
         """See `Side`. A process that failed is not used again."""
