@@ -79,8 +79,9 @@ class Candidate(GenServer):
         """Have nobody's duties done, and look at once whether anybody leads; the last that `init` does."""
         self.terms = terms
         self.owner = f"{program()}:{uuid.uuid4()}"
-        self.is_leader = False
         self.epoch = 0
+        self.is_leader = False
+        """Read by whoever looks, in any thread, and so set when `epoch`, the last one that it led under, is."""
         self.writer = self.system.ref(writer)
         self.steward = self.system.ref(steward)
         self.fence: Fence | None = None

@@ -58,7 +58,10 @@ class Engine(Supervisor):
 
     @classmethod
     def sealed_stop(cls) -> float:
-        """Nothing in it is the user's to mend, and its options were checked when it was declared."""
+        """Nothing in it is the user's to mend, and its options were checked when it was declared.
+
+        The endings, the leader with the duties, the steward, and the writer, in the order in which they stop.
+        """
         return BRIEF + DRAIN + LEAVE + BRIEF + WORKER_SHUTDOWN
 
     def children(self) -> list[ChildSpec]:
@@ -117,7 +120,7 @@ class SharedEngine(Engine):
 
     @classmethod
     def sealed_stop(cls) -> float:
-        """As above; the work has its own time."""
+        """As above; between steward and writer the door, the work and the membership."""
         return BRIEF + LEAD_END + LEAVE + BRIEF + BRIEF + DRAIN + GOODBYE + WORKER_SHUTDOWN
 
     def children(self) -> list[ChildSpec]:
