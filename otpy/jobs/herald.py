@@ -32,6 +32,12 @@ class Herald:
             janitor.tell(("due", news.due))
 
     def others(self) -> None:
-        """Another program has made something ready; from any thread."""
+        """Another program has made something ready; from any thread.
+
+        The scheduler asks wherever there may be something, for to look first where that is would take as long again.
+        What else may have been said the lookout finds out, a little later.
+        """
+        if (scheduler := self._scheduler.whereis()) is not None:
+            scheduler.cast(Scheduler.called)
         if (lookout := self._lookout.whereis()) is not None:
-            lookout.tell("news")
+            lookout.tell("called")

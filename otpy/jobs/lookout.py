@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Lookout"]
 
+SOON = 0.01
+"""Seconds after a call until one looks: the scheduler has asked at once, and its claim must not wait for the look. One
+answers all calls of that time."""
 LAZY = 20
 """In virtual time, in which nobody waits, so many looks that find nothing new make each further one later."""
 
@@ -53,7 +56,7 @@ class Lookout(GenServer):
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
         self.active: str | None = None
         self._poll, self._idle, self._seen = setup.poll, 0, -1
-        self._is_busy = self._is_wanted = False
+        self._is_busy = self._is_wanted = self._is_called = False
         self._alarm = Alarm(self, "news")
         self.ref.tell("poll")
 
@@ -62,7 +65,11 @@ class Lookout(GenServer):
         match message:
             case "poll":
                 self._look_around()
+            case "called" if not self._is_called:
+                self._is_called = True
+                self.send_after(SOON, "news")
             case "news":
+                self._is_called = False
                 self._look()
 
     @cast

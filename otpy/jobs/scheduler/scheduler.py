@@ -134,6 +134,12 @@ class Scheduler(Desk):
         self._exchange()
 
     @cast
+    def called(self) -> None:
+        """Another program says that there is work somewhere."""
+        self.books.hope_anew()
+        self._exchange()
+
+    @cast
     def returned(self, jobs: list[Job]) -> None:
         """Jobs whose leases ran out were taken back: those of dead programs, and ours when we have slept for long."""
         for job in jobs:
