@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from otpy.cli.lazy import CommandError
 from otpy.jobs.declared import whole_path
-from otpy.jobs.store.where import is_server, shown
+from otpy.jobs.store.where import is_server, lacking, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,5 +141,5 @@ def _on_server(address: str, run: str, *, is_fresh: bool) -> Place:
     try:
         from otpy.cli.demo_server import ServerPlace  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise CommandError(f"{shown(address)}: it needs otpy[postgres]: {error}") from None
+        raise CommandError(f"{shown(address)}: {lacking(error)}") from None
     return ServerPlace(address, f"otpy_demo_{run}", is_fresh=is_fresh)

@@ -22,7 +22,7 @@ def migrate(address: str, *, force: bool) -> None:
     A program does so by itself at its start; this is for where it has no right to, and before the first of a new
     version comes. It is refused while programs work on older tables, which would go on by what they know.
     """
-    from otpy.jobs.store.where import is_server, shown  # noqa: PLC0415 - other commands load nothing of jobs
+    from otpy.jobs.store.where import is_server, lacking, shown  # noqa: PLC0415 - other commands load nothing of jobs
 
     if not is_server(address):
         raise CommandUsageError("an ADDRESS begins with postgresql://; a file is brought up to date by a program")
@@ -32,7 +32,7 @@ def migrate(address: str, *, force: bool) -> None:
         from otpy.jobs.store.postgres.versions import KNOWN  # noqa: PLC0415
         from otpy.jobs.store.postgres.versions import migrate as bring  # noqa: PLC0415
     except ImportError as error:
-        raise CommandError(f"it needs otpy[postgres]: {error}") from None
+        raise CommandError(lacking(error)) from None
     path = shown(address)
     with failures(path):
         session = Session(address, PATIENCE, is_fast=False)

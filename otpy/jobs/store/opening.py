@@ -9,7 +9,7 @@ from otpy.jobs.errors import StoreError
 from otpy.jobs.store.server_clock import ServerClock
 from otpy.jobs.store.sqlite.readers import SqliteReaders
 from otpy.jobs.store.sqlite.store import SqliteStore
-from otpy.jobs.store.where import is_server, shown
+from otpy.jobs.store.where import is_server, lacking, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def open_store(setup: Setup, others: Callable[[], object]) -> Store:
     try:
         from otpy.jobs.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise StoreError(shown(setup.path), f"it needs otpy[postgres]: {error}") from None
+        raise StoreError(shown(setup.path), lacking(error)) from None
     told = setup.now.set if isinstance(setup.now, ServerClock) else None
     return PostgresStore(setup.path, now=_now(setup), told=told, others=others, **options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_server", "shown", "without_secrets"]
+__all__ = ["is_server", "lacking", "shown", "without_secrets"]
 
 SERVER = re.compile(r"postgres(ql)?://")
 PASSWORD = re.compile(r"(?<=://)([^/@:]*):(.*)@|((?:^|[?&\s])\w*(?:pas+w\w*|pwd)=)('[^']*'|[^&\s]*)")
@@ -20,6 +20,11 @@ def is_server(path: str) -> bool:
 def shown(url: str) -> str:
     """An address without its password: it stands in errors, and in what people see of an engine."""
     return PASSWORD.sub(lambda found: f"{found[3]}***" if found[3] else f"{found[1]}:***@", url)
+
+
+def lacking(error: ImportError) -> str:
+    """What is to be installed for a server; psycopg says in several lines which libraries it has not found."""
+    return f"it needs otpy[postgres], and psycopg[binary] where libpq is not there: {' '.join(str(error).split())}"
 
 
 def without_secrets(text: str, url: str) -> str:

@@ -21,7 +21,7 @@ from otpy.jobs.errors import (
     StoreVersionError,
 )
 from otpy.jobs.model.look import Look
-from otpy.jobs.store.where import is_server, shown
+from otpy.jobs.store.where import is_server, lacking, shown
 from support.postgres import server
 
 from .on_server import connected, opened
@@ -50,6 +50,12 @@ def test_an_address_is_shown_without_its_password(url: str, seen: str) -> None:
     assert is_server(url)
     assert shown(url) == seen
     assert not is_server("postgresql.db")
+
+
+def test_what_is_not_installed_is_told_in_one_line() -> None:
+    found = lacking(ImportError("no pq wrapper available.\nAttempts made:\n- libpq library not found"))
+    assert found.startswith("it needs otpy[postgres], and psycopg[binary] where libpq is not there: no pq wrapper")
+    assert "\n" not in found
 
 
 # Versions.
