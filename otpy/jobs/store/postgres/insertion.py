@@ -9,12 +9,10 @@ from otpy.jobs.model.new import Inserted
 from otpy.jobs.store.postgres.rows import Columns
 from otpy.jobs.store.sql import enqueue
 from otpy.jobs.store.sql.enqueue import COLUMNS, PLAIN
-from otpy.jobs.store.sql.keys import note_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from otpy.jobs.model.job import State
     from otpy.jobs.model.new import NewJob
     from otpy.jobs.store.postgres.counts import Counts
     from otpy.jobs.store.sql.base import Base
@@ -91,7 +89,7 @@ def _insert_plain(db: Base, counts: Counts, news: Sequence[NewJob], now: int) ->
     rows = []
     for new in news:
         rows.append(_row(new, now))
-        _count(counts, new, now)
+        enqueue.count(counts, new, enqueue.state_of(new, now))
     table, values = NEW.of(rows)
     made = counts.write_beside(db, INSERT.format(names=NAMES, new=table), values)
     return [Inserted(one) for one in sorted(made)]
@@ -110,21 +108,11 @@ def _insert_keyed(db: Base, counts: Counts, news: Sequence[NewJob], now: int) ->
         ids = found.get(own)
         if ids:
             made.append(Inserted(ids.pop()))
-            _count(counts, new, now)
+            enqueue.count(counts, new, enqueue.state_of(new, now))
         else:
             made.append(enqueue.taken(db, counts, new, now))
     return made
 
 
 def _row(new: NewJob, now: int) -> tuple[Any, ...]:
-    return (*new[:PLAIN], _state(new, now), now)
-
-
-def _count(counts: Counts, new: NewJob, now: int) -> None:
-    state = _state(new, now)
-    counts.add(new.queue, state)
-    note_times(counts, new, state)
-
-
-def _state(new: NewJob, now: int) -> State:
-    return "ready" if new.run_at <= now else "scheduled"
+    return (*new[:PLAIN], enqueue.state_of(new, now), now)

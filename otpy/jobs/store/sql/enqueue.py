@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=Tally)
     Many: TypeAlias = Callable[[Base, T, Sequence[NewJob], int], list[Inserted]]
 
-__all__ = ["COLUMNS", "PLAIN", "insert", "insert_all", "insert_plain", "is_plain", "taken"]
+__all__ = ["COLUMNS", "PLAIN", "count", "insert", "insert_all", "is_plain", "state_of", "taken"]
 
 PLAIN = NewJob._fields.index("unique")
 """How many of its fields are columns as they stand, and all that a job has which nothing can stand in the way of."""
@@ -42,17 +42,27 @@ def is_plain(new: NewJob) -> bool:
     return new.key is None and new.unique is None and new.schedule is None and new.replay_of is None
 
 
-def insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
+def state_of(new: NewJob, now: int) -> State:
+    """In which it begins."""
+    return "ready" if new.run_at <= now else "scheduled"
+
+
+def count(tally: Tally, new: NewJob, state: State) -> None:
+    """It is there, and its times may be the next ones."""
+    tally.add(new.queue, state)
+    note_times(tally, new, state)
+
+
+def _insert_plain(db: Base, tally: Tally, news: Sequence[NewJob], now: int) -> list[Inserted]:
     """Enqueue those that nothing can stand in the way of, where one transaction writes at a time."""
     made: list[Inserted] = []
     for number, text in PLAIN_INSERTS.items():
         while len(news) - len(made) >= number:
             values: list[Any] = []
             for new in news[len(made) : len(made) + number]:
-                state: State = "ready" if new.run_at <= now else "scheduled"
+                state = state_of(new, now)
                 values += (*new[:PLAIN], state, now)
-                tally.add(new.queue, state)
-                note_times(tally, new, state)
+                count(tally, new, state)
             last = db.execute(text, values).lastrowid
             assert last is not None  # noqa: S101 - it has just inserted some
             made += map(Inserted, range(last - number + 1, last + 1))  # ids grow one by one
@@ -65,7 +75,7 @@ def insert_all(
     news: Sequence[NewJob],
     now: int,
     fits: Callable[[NewJob], bool] = is_plain,
-    many: Many[T] = insert_plain,
+    many: Many[T] = _insert_plain,
 ) -> list[Inserted]:
     """Enqueue in this order: by `many`, as many at a time as there are that fit it, and one by one what does not."""
     if len(news) == 1:
@@ -81,16 +91,14 @@ def insert_all(
 
 def insert(db: Base, tally: Tally, new: NewJob, now: int) -> Inserted:
     """Enqueue one job, unless its key is taken: the index decides, for another program may enqueue at the same time."""
-    state: State = "ready" if new.run_at <= now else "scheduled"
-    unique = new.unique
+    state, unique = state_of(new, now), new.unique
     if unique is not None and unique.until == "period" and holder(db, unique, now) is not None:
         return taken(db, tally, new, now)
     keys = (unique and unique.key, unique and unique.until, new.key, new.replay_of, new.schedule)
     made = db.execute(INSERT, (*new[:PLAIN], state, now, *keys))
     if not made.rowcount:
         return taken(db, tally, new, now)
-    tally.add(new.queue, state)
-    note_times(tally, new, state)
+    count(tally, new, state)
     assert made.lastrowid is not None  # noqa: S101 - it has just inserted one
     return Inserted(made.lastrowid)
 
