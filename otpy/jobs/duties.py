@@ -1,4 +1,4 @@
-"""What a program does for the jobs of a store, as subtrees: the work, the lead, and on a file both as one."""
+"""What the leader of all programs on a store does: what must be done once, and on a file the work as well."""
 
 from __future__ import annotations
 
@@ -16,32 +16,10 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
 
-__all__ = ["DRAIN", "LEAD_END", "Duties", "LeadDuties", "Work"]
+__all__ = ["LEAD_END", "Duties", "LeadDuties"]
 
-
-DRAIN = 15.0
-"""Seconds that who works has to end at most, agents with all they do and what is written of it; then they are killed,
-and what was at hand waits for its lease."""
 LEAD_END = 1.0
 """Seconds that who only leads has to end at most: it has nothing to wind up."""
-
-
-class Work(Supervisor):
-    """Who does jobs, in every program on a server.
-
-    Rest for one: agents belong to the scheduler that knows their jobs, and go with it.
-    """
-
-    strategy: Strategy = "rest_for_one"
-
-    def init(self, setup: Setup) -> None:
-        """Know of no crew that was given other numbers."""
-        self.setup = setup
-        self.scaled: dict[str, Crew] = {}
-
-    def children(self) -> list[ChildSpec]:
-        """In start order."""
-        return [*clerks(self.setup, None), *crews(self.setup, self.scaled)]
 
 
 class LeadDuties(Supervisor):

@@ -8,8 +8,9 @@ from otpy.core.spec import child
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.jobs.awake import Awake
 from otpy.jobs.candidate import PATIENCE, Candidate, Terms, another_active
-from otpy.jobs.duties import DRAIN, LEAD_END, Duties, LeadDuties
+from otpy.jobs.duties import LEAD_END, Duties, LeadDuties
 from otpy.jobs.steward import Steward
+from otpy.jobs.work import DRAIN
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from otpy.core.spec import child
 from otpy.disk.files import rights_of_others
 from otpy.events.jobs import StoreExposed
 from otpy.jobs.candidate import BRIEF, LEAVE
-from otpy.jobs.duties import DRAIN, LEAD_END, Work
+from otpy.jobs.duties import LEAD_END
 from otpy.jobs.endings import Endings
 from otpy.jobs.health import Health
 from otpy.jobs.herald import Herald
@@ -25,6 +25,7 @@ from otpy.jobs.steward import Steward
 from otpy.jobs.store.opening import clock_of, open_store, readers_of
 from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.where import is_server
+from otpy.jobs.work import DRAIN, Work
 from otpy.jobs.writer import Writer
 
 if TYPE_CHECKING:

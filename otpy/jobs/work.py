@@ -1,10 +1,11 @@
-"""Who does jobs in a program, as child specs: those who keep and claim them, then the agents and who replaces them."""
+"""Who does jobs in a program: those who keep and claim them, then the agents and who replaces them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from otpy.actors.dynamic_supervisor import DynamicSupervisor, dynamic
+from otpy.actors.supervisor import Supervisor
 from otpy.core.spec import child
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
@@ -14,10 +15,33 @@ from otpy.jobs.scheduler.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from otpy.core.spec import ChildSpec
+    from otpy.core.strategy import Strategy
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.setup import Crew, Setup
 
-__all__ = ["clerks", "crews"]
+__all__ = ["DRAIN", "Work", "clerks", "crews"]
+
+DRAIN = 15.0
+"""Seconds that who works has to end at most, agents with all they do and what is written of it; then they are killed,
+and what was at hand waits for its lease."""
+
+
+class Work(Supervisor):
+    """Who does jobs, in every program on a server.
+
+    Rest for one: agents belong to the scheduler that knows their jobs, and go with it.
+    """
+
+    strategy: Strategy = "rest_for_one"
+
+    def init(self, setup: Setup) -> None:
+        """Know of no crew that was given other numbers."""
+        self.setup = setup
+        self.scaled: dict[str, Crew] = {}
+
+    def children(self) -> list[ChildSpec]:
+        """In start order."""
+        return [*clerks(self.setup, None), *crews(self.setup, self.scaled)]
 
 
 def clerks(setup: Setup, fence: Fence | None) -> list[ChildSpec]:
