@@ -1,4 +1,17 @@
-"""Floor 5: durable jobs; a scheduler, disposable agents and their supervisors, with all state in a store."""
+"""Floor 5: durable jobs; a scheduler, disposable agents and their supervisors, with all state in a store.
+
+Public is what `__all__` lists. Where what is behind it lies:
+
+- What users declare: `kind`, `spec`, `retry`, `cron`, `decisions`, `setup`, `singleton`; `engine` looks it all over.
+- What an engine is made of: `trees`. In each program `writer`, `herald` and `endings`; in those that do jobs `work`,
+  with `scheduler/`, `agents/` and `lookout`; in the one that leads `duties`, with `janitor` and `timekeeper`.
+- Who leads, or holds a name: `candidate`, and of it `leader` and what a `singleton` has; `steward` begins and ends what
+  they are elected for. On a server `membership` says that the program is there.
+- Who asks from outside of it: `client`, with `looking` and `replaying`; `inside` in a transaction of the caller's; over
+  the control socket `verbs`, `host_verbs` and `doctor`.
+- What is kept, and by what rules: `model/` are values, `verdict` and `store/picking` decide, `store/protocol` is what
+  `store/sql/` does for all databases, each of which has a folder beside it for its own way.
+"""
 
 from __future__ import annotations
 
