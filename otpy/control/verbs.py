@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Params = Mapping[str, object]
     Run = Callable[[Inspected, Params], object]
 
-__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register"]
+__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register", "text_of"]
 
 DEFAULT_LIMIT = 200
 """Children told of each supervisor, unless the client says otherwise."""
@@ -140,6 +140,18 @@ def integer_of(params: Params, name: str, default: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise BadRequestError(f"the parameter {name!r} must be a whole number, 0 or more")
     return min(value, sys.maxsize)  # more than there can be of anything, and what takes a size refuses more
+
+
+def text_of(params: Params, name: str) -> str | None:
+    """A parameter that is a text, or is not there.
+
+    Raises:
+        BadRequestError: it is something else.
+    """
+    value = params.get(name)
+    if value is not None and not isinstance(value, str):
+        raise BadRequestError(f"the parameter {name!r} must be a text")
+    return value
 
 
 def seconds_of(params: Params, name: str, default: float | None) -> float | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from otpy.control.doctor import examines
 from otpy.core.part import Finding
 from otpy.core.text import visible
+from otpy.jobs.addressee import Addressee
 from otpy.jobs.errors import StoreError
-from otpy.jobs.verbs import Addressee
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.doctor
-import otpy.jobs.host_verbs  # noqa: F401 - these and the other verbs register themselves with the control socket
+import otpy.jobs.host_verbs
+import otpy.jobs.verbs  # noqa: F401 - these three register what they can be asked with the control socket
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError

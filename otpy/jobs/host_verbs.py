@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError
-from otpy.control.verbs import register
+from otpy.control.verbs import register, text_of
+from otpy.jobs.addressee import Addressee
 from otpy.jobs.shown import host_line, name_line
-from otpy.jobs.verbs import Addressee, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
