@@ -91,6 +91,7 @@ class Singleton(Supervisor):
     def init(self, post: Post) -> None:
         """Of this one."""
         self.post = post
+        # A part around the child that fails again and again takes that long each time: in less it is never too often.
         self.max_seconds = max(self.max_seconds, 2 * post.leave)
 
     @classmethod

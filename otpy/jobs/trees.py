@@ -50,6 +50,7 @@ class Engine(Supervisor):
         self.setup = replace(setup, now=now)
         self.health = Health()
         self.herald = Herald(self.system, setup.name)
+        # Last, also of those who add to this: other threads take the engine as begun when it has these (`engine_at`).
         self.readers = self.use(closing(readers_of(self.setup)))
 
     @property
