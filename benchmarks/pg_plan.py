@@ -39,15 +39,28 @@ def throughput() -> list[Experiment]:
     ]
 
 
-def waits() -> list[Experiment]:
-    """How long somebody waits: for a start, for the next leader, for a rescue."""
-    latency = Row(
+def start() -> Experiment:
+    """How long a job waits for its start."""
+    row = Row(
         name="pg_latency_p50_ms",
         unit="ms",
         what="from just before one program enqueues a job until another one, which is idle, begins it; median",
         better="less",
         aims=(Aim(factor=10),),
     )
+    return Experiment(
+        name="pg_latency",
+        rows=(row,),
+        sides=PEERS,
+        fresh=True,
+        rounds=(3, 1),
+        full={"jobs": 100},
+        quick={"jobs": 20},
+    )
+
+
+def succession() -> Experiment:
+    """How long everybody waits for the next leader, and a job for its rescue."""
     failover = Row(
         name="pg_failover_leases",
         unit="leases",
@@ -61,26 +74,15 @@ def waits() -> list[Experiment]:
         what="the same, until the job that ran in it is begun in the other",
         better="less",
     )
-    return [
-        Experiment(
-            name="pg_latency",
-            rows=(latency,),
-            sides=PEERS,
-            fresh=True,
-            rounds=(3, 1),
-            full={"jobs": 100},
-            quick={"jobs": 20},
-        ),
-        Experiment(
-            name="pg_failover",
-            rows=(failover, rescue),
-            sides=(OTPY,),
-            fresh=True,
-            rounds=(5, 1),
-            full={"lease": 2.0},
-            quick={"lease": 1.0},
-        ),
-    ]
+    return Experiment(
+        name="pg_failover",
+        rows=(failover, rescue),
+        sides=(OTPY,),
+        fresh=True,
+        rounds=(5, 1),
+        full={"lease": 2.0},
+        quick={"lease": 1.0},
+    )
 
 
 def hosts() -> Experiment:
@@ -102,4 +104,4 @@ def hosts() -> Experiment:
     )
 
 
-PG_JOBS = [*throughput(), *waits(), hosts()]
+PG_JOBS = [*throughput(), start(), succession(), hosts()]
