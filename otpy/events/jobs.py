@@ -9,6 +9,9 @@ from otpy.events.event import Event
 
 __all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreExposed", "StoreFailed", "StoreRecovered"]
 
+OTHERS = ("StoreBusyError", "StoreConflictError", "StoreLockedError")
+"""Errors of a store that others have been holding."""
+
 
 @value(kw_only=True)
 class CrewChanged(Event):
@@ -124,7 +127,7 @@ class StoreFailed(Event):
     @property
     def level(self) -> int:
         """An error, unless others are at fault and it is soon over."""
-        return logging.WARNING if self.error == "StoreBusyError" else logging.ERROR
+        return logging.WARNING if self.error in OTHERS else logging.ERROR
 
     def __str__(self) -> str:
         return f"{self.path}: {self.store} keeps nothing any more: {self.problem}"

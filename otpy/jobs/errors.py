@@ -19,6 +19,7 @@ OtpyError
     ├── StaleEpochError         the epoch of a name is over, under which something was to be written
     ├── StoreError              the store failed; nothing of it is kept
     │   ├── StoreBusyError      another program has held it for too long
+    │   │   ├── StoreLockedError    another program's transaction has what is wanted
     │   │   └── StoreConflictError  another program was in the way, and the same again does it
     │   ├── StoreFullError      the disk is full
     │   └── StoreBrokenError    the file is damaged, or is no store of otpy's
@@ -59,6 +60,7 @@ __all__ = [
     "StoreConflictError",
     "StoreError",
     "StoreFullError",
+    "StoreLockedError",
     "StoreVersionError",
     "TransactionError",
 ]
@@ -291,6 +293,10 @@ class StoreError(JobsError):
 
 class StoreBusyError(StoreError):
     """Another program has held the store for longer than the time one waits."""
+
+
+class StoreLockedError(StoreBusyError):
+    """Another program's transaction has a row that is wanted, and went on for too long: other rows can be had."""
 
 
 class StoreConflictError(StoreBusyError):

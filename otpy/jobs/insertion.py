@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from otpy.jobs.errors import KeyTakenError
 from otpy.jobs.spec import new_job
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from otpy.jobs.spec import JobSpec
     from otpy.jobs.store.protocol import Transaction
 
-__all__ = ["Enqueued", "Insertion", "do_all"]
+__all__ = ["Enqueued", "Insertion", "do_all", "parted"]
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,16 @@ def do_all(tx: Transaction, steps: Sequence[Callable[[Transaction], Any]]) -> li
     news = [new_job(spec, tx.now) for step in steps if type(step) is Insertion for spec in step.specs]
     made = iter(tx.insert(news)) if news else iter(())
     return [step.told(made) if type(step) is Insertion else step(tx) for step in steps]
+
+
+def parted(waiting: Sequence[tuple[C, Callable[[Transaction], Any]]]) -> tuple[list[Any], list[Any]]:
+    """What several want: all but new jobs with keys, of which others may have some; and those."""
+    parts: tuple[list[Any], list[Any]] = [], []
+    for one in waiting:
+        step = one[1]
+        has_key = type(step) is Insertion and any(spec.key or spec.unique for spec in step.specs)
+        parts[has_key].append(one)
+    return parts
 
 
 def _enqueued(spec: JobSpec[Any], one: Inserted) -> Enqueued:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
@@ -12,9 +12,9 @@ from otpy.core.decision import Fail, NoReply
 from otpy.core.gathering import GATHER, Gathering
 from otpy.core.reason import Shutdown
 from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
-from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, StoreVersionError
+from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, StoreLockedError, StoreVersionError
 from otpy.jobs.health import Health
-from otpy.jobs.insertion import do_all
+from otpy.jobs.insertion import do_all, parted
 from otpy.jobs.model.news import News
 from otpy.jobs.store.late import LateStore
 from otpy.runtime.request import call, cast
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
+    Waiter: TypeAlias = "tuple[Caller | _Told, Callable[[Transaction], Any]]"  # Any: what the step returns
+
 __all__ = ["Writer", "store_failed"]
 
 FIRST, MOST = 0.1, 5.0
 """Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
 
+LATE = 2
+"""Requests that may wait for another program's locks, once it has come out that one does: each only for a moment."""
 TRIES = 5
 """Attempts at a transaction that is in another program's way; who has won does not come again at once."""
 
@@ -80,7 +84,7 @@ class Writer(GenServer):
         self._herald = herald
         self.health = Health() if health is None else health
         self._pauses = Backoff(first=min(FIRST, most), most=most)
-        self._waiting: list[tuple[Caller | _Told, Callable[[Transaction], Any]]] = []
+        self._waiting: list[Waiter] = []
         self._failure: StoreError | None = None
         self._failures = 0
         self._closed_until = 0.0
@@ -214,21 +218,17 @@ class Writer(GenServer):
             self.ref.cast(Writer.commit)
         self._waiting.append((waiter, step))
 
-    def _commit(
-        self, waiting: Sequence[tuple[Caller | _Told, Callable[[Transaction], Any]]], tries: int = TRIES
-    ) -> None:
+    def _commit(self, waiting: Sequence[Waiter], tries: int = TRIES, *, is_brief: bool = False) -> bool:
+        """Do it; whether they are still to be told that somebody has what one of them wants, as if this `is_brief`."""
         began = self.health.asked_at = self.system.clock.now()
         try:
             with self.store.transaction() as transaction:
+                if is_brief:
+                    transaction.hurry()
                 results = do_all(transaction, [step for _, step in waiting])
                 standing, news = self._grant(transaction, began)
         except StoreError as error:
-            if isinstance(error, StoreConflictError) and tries > 1:  # anew, on what the other one has left
-                self._commit(waiting, tries - 1)
-                return
-            self._fail(error)
-            for caller, _ in waiting:
-                self._refuse(caller, error)
+            return self._failed(waiting, error, tries, is_brief=is_brief)
         except Exception as error:  # noqa: BLE001 - one of them is wrong, and it alone shall know
             if len(waiting) == 1:
                 waiting[0][0].refuse(error)
@@ -236,16 +236,48 @@ class Writer(GenServer):
                 for one in waiting:
                     self._commit([one])
         else:
-            self._well(news)
-            if standing is not None:
-                self._standing = None
-                standing.kept()
-            for (caller, _), result in zip(waiting, results, strict=True):
-                caller.reply(result)
-            # Last: what a round that shared the commit says of the next time comes before what it cannot know.
-            self._herald(news)
+            self._kept(waiting, results, standing, news)
         finally:
             self.health.asked_at = None
+        return False
+
+    def _kept(self, waiting: Sequence[Waiter], results: Sequence[Any], standing: Standing | None, news: News) -> None:
+        self._well(news)
+        if standing is not None:
+            self._standing = None
+            standing.kept()
+        for (caller, _), result in zip(waiting, results, strict=True):
+            caller.reply(result)
+        # Last: what a round that shared the commit says of the next time comes before what it cannot know.
+        self._herald(news)
+
+    def _failed(self, waiting: Sequence[Waiter], error: StoreError, tries: int, *, is_brief: bool) -> bool:
+        if isinstance(error, StoreConflictError) and tries > 1:  # anew, on what the other one has left
+            return self._commit(waiting, tries - 1, is_brief=is_brief)
+        if not isinstance(error, StoreLockedError):
+            self._refuse_all(waiting, error)
+        elif not is_brief:
+            self._commit_apart(waiting, error)
+        return is_brief and isinstance(error, StoreLockedError)
+
+    def _refuse_all(self, waiting: Sequence[Waiter], error: StoreError) -> None:
+        """The store has failed."""
+        self._fail(error)
+        for caller, _ in waiting:
+            self._refuse(caller, error)
+
+    def _commit_apart(self, waiting: Sequence[Waiter], error: StoreLockedError) -> None:
+        """One wants what another's transaction has. Who wants no key shall not be refused for that, and goes first."""
+        free, keyed = parted(waiting)
+        if free and (not keyed or self._commit(free, is_brief=True)):
+            self._refuse_all(waiting, error)
+            return
+        late: list[Any] = []
+        for one in keyed:
+            if len(waiting) == 1 or len(late) >= LATE or self._commit([one], is_brief=True):
+                late.append(one)
+        for caller, _ in late:
+            self._refuse(caller, error)
 
     def _grant(self, transaction: Transaction, began: float) -> tuple[Standing | None, News]:
         """The standing wish, when it is granted in this transaction, and what that has left of the news."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,13 +15,15 @@ from otpy.events import StoreFailed
 from otpy.jobs.agents.context import current
 from otpy.jobs.client import of
 from otpy.jobs.engine import engine
-from otpy.jobs.errors import KeyTakenError, StoreError
+from otpy.jobs.errors import KeyTakenError, StoreError, StoreLockedError
+from otpy.jobs.insertion import Insertion
 from otpy.jobs.inside import enqueue_in
 from otpy.jobs.kind import job
 from otpy.jobs.looking import engine_at
 from otpy.jobs.retry import Retry
 from otpy.jobs.setup import Crew
 from otpy.jobs.store import server_clock
+from otpy.jobs.writer import Writer
 from otpy.testing import Gate, Recorder
 from support.postgres import fresh_url, server
 
@@ -191,6 +194,28 @@ def test_a_job_may_be_enqueued_before_the_first_program_comes(program: Any, db: 
     (made,) = enqueue_in(db, note.new(1))
     db.commit()
     assert of(program("a")).wait(made.id, 30.0).state == "done"
+
+
+def test_who_waits_for_a_key_that_somebody_has_is_refused_alone(program: Any, db: Any) -> None:
+    """Whatever had shared the transaction was refused with it, also what extends leases, as often as it was tried."""
+    system, told = program("a", busy=0.5), SimpleQueue[tuple[str, Exception | None]]()
+    writer = system.ref("jobs/writer")
+    enqueue_in(db, note.new(1).opts(key="k"))
+    steps = {"first": Insertion([note.new(1).opts(key="k")]), "other": Insertion([note.new(2)]), "look": bool}
+
+    def hold(_: object) -> None:  # until all the others wait
+        for name, step in steps.items():
+            writer.cast(Writer.submit, step, lambda error, name=name: told.put((name, error)))
+
+    with Recorder(system) as record:
+        writer.cast(Writer.submit, hold, bool)
+        found = dict(told.get(timeout=30.0) for _ in steps)
+        assert {name: type(error) for name, error in found.items()} == {
+            "first": StoreLockedError,
+            "other": type(None),
+            "look": type(None),
+        }
+        assert record.of(StoreFailed) == []
 
 
 def test_a_connection_on_which_nothing_would_be_committed_is_refused(db: Any, program: Any) -> None:

@@ -51,6 +51,9 @@ class Transaction(Protocol):
     def news(self) -> News:
         """What others may do once it is committed: where jobs have become ready, and when the next ones do."""
 
+    def hurry(self) -> None:
+        """Wait for no other program any more, but for a moment."""
+
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue, in this order."""
 

@@ -15,6 +15,7 @@ from otpy.jobs.errors import (
     StoreConflictError,
     StoreError,
     StoreFullError,
+    StoreLockedError,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ ERRORS: dict[str, tuple[type[StoreError], str]] = {
     "40001": (StoreConflictError, TRIED),
     "40P01": (StoreConflictError, TRIED),
     "23505": (StoreConflictError, TRIED),  # no statement of ours runs into a unique index unless another just has
-    "55P03": (StoreBusyError, "another program has been holding what it needs for too long"),
+    "55P03": (StoreLockedError, "another program has been holding what it needs for too long"),
     "57014": (StoreBusyError, "a statement took too long"),
     "25P03": (StoreBusyError, "a transaction took too long"),
     "53100": (StoreFullError, "the server's disk is full"),

@@ -57,6 +57,10 @@ class PostgresTransaction(SqlTransaction):
         """Whether it has moved jobs, and left a mark: who loses the answer to its commit finds that."""
         return self._counts.is_marked
 
+    def hurry(self) -> None:
+        """Wait for no lock but for a moment."""
+        self._session.hurry()
+
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
         return insertion.insert_all(self._db, self._counts, new, self.now)

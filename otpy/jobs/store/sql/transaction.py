@@ -56,6 +56,10 @@ class SqlTransaction(ABC):
         """What others may do once it is committed."""
         return News(self._tally.ready, self._tally.due, tuple(self._stale))
 
+    @abstractmethod
+    def hurry(self) -> None:
+        """Wait for no other program any more, but for a moment."""
+
     def insert(self, new: Sequence[NewJob]) -> list[Inserted]:
         """Enqueue."""
         return enqueue.insert_all(self._db, self._tally, new, self.now)

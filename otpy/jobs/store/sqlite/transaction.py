@@ -71,6 +71,9 @@ class SqliteTransaction(SqlTransaction):
         self._shrink()
         return gone
 
+    def hurry(self) -> None:
+        """Wait for nobody: here one transaction writes at a time, and this one has begun."""
+
     def lent(self, until: float) -> AbstractContextManager[lent.Lent]:
         """Lend it to a handler."""
         return lent.lent(self._connection, until)
