@@ -138,7 +138,7 @@ class Writer(GenServer):
     @call
     def changes(self) -> Any:  # Any: a whole number, or the reply is an error
         """A number that differs when another program has written. Raises as `lead`."""
-        return self._seen(self.store.changes)
+        return self._seen(self.store.changes, is_sign=False)
 
     @call
     def lead(self, name: str) -> Any:  # Any: `Lead | None`, or the reply is an error
@@ -187,8 +187,11 @@ class Writer(GenServer):
         """What was taken is done."""
         self._do_all()
 
-    def _seen(self, look: Callable[[], Any]) -> Any:  # Any: what the look returns
-        """What a look finds. A store that fails in it is no fault of this actor, which lives on."""
+    def _seen(self, look: Callable[[], Any], *, is_sign: bool = True) -> Any:  # Any: what the look returns
+        """What a look finds. A store that fails in it is no fault of this actor, which lives on.
+
+        `is_sign`: that it succeeds says that the store is there. A number may be had without asking a server.
+        """
         caller = self.caller
         assert caller is not None  # noqa: S101 - a call has one
         self.health.asked_at = self.system.clock.now()
@@ -200,7 +203,7 @@ class Writer(GenServer):
             return LATER
         finally:
             self.health.asked_at = None
-        if self.health.outage is not None and self.health.outage.is_of_looks:
+        if is_sign and self.health.outage is not None and self.health.outage.is_of_looks:
             self._well(NOTHING)
         return found
 

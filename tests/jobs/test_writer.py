@@ -322,3 +322,22 @@ def test_one_whose_store_was_never_there_does_not_start(system: otpy.System) -> 
 
     with pytest.raises(otpy.errors.StartError, match="no such folder"):
         system.start_root(otpy.child(Tree, opened, Health()))
+
+
+def test_only_a_look_that_asks_the_store_ends_an_outage_of_looks(timed: otpy.System, slow: Slow) -> None:
+    """A server is not asked for its changes, and yet they ended the outage: a probe was told that all is well."""
+    health, answers = Health(), [StoreError("jobs.db", "it is away"), None]
+
+    def lead(_: str) -> None:
+        if (answer := answers.pop(0)) is not None:
+            raise answer
+
+    slow.lead = lead  # type: ignore[attr-defined]  # others of these tests ask for none
+    writer = timed.start(Writer, lambda: slow, bool, 5.0, health)
+    with pytest.raises(StoreError, match="it is away"):
+        writer.call(Writer.lead, "jobs")
+    assert writer.call(Writer.changes) == 0
+    assert health.outage is not None
+    assert health.outage.is_failing
+    assert writer.call(Writer.lead, "jobs") is None
+    assert not health.outage.is_failing
