@@ -128,4 +128,6 @@ def test_a_claim_and_an_end_read_no_more_where_more_is_ready_and_has_ended(store
             ended = tx.claim([ask], fence) or []
             read.append(tx._db.execute(READ).fetchone()[0])
         assert len(ended) == 1
-    assert max(after - before for before, after in pairwise(read)) < 20  # they add up, until they are handed in
+    # They add up, until they are handed in. What was claimed is read once more each time, as long as anybody in the
+    # database, the server's own `analyze` as well, has a look that began before.
+    assert max(after - before for before, after in pairwise(read)) < 120
