@@ -9,8 +9,9 @@ from otpy.jobs.agents.beat import Beat
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.awake import Awake
 from otpy.jobs.scheduler.scheduler import Scheduler
+from otpy.jobs.submitted import store_failed
 from otpy.jobs.told import ended
-from otpy.jobs.writer import Writer, store_failed
+from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from otpy.errors import CallError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import StoreError
 from otpy.jobs.scheduler.scheduler import Scheduler
-from otpy.jobs.writer import Writer, store_failed
+from otpy.jobs.submitted import store_failed
+from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from otpy.jobs.errors import StoreError
 from otpy.jobs.model.host import Host, Station
 from otpy.jobs.program import program
 from otpy.jobs.scheduler.scheduler import Scheduler
-from otpy.jobs.writer import Writer, store_failed
+from otpy.jobs.submitted import store_failed
+from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:

@@ -17,27 +17,30 @@ from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all, parted
 from otpy.jobs.model.news import News
 from otpy.jobs.store.late import LateStore
+from otpy.jobs.submitted import Told
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from otpy.core.reason import Reason
-    from otpy.events.event import Event
     from otpy.jobs.loan import Loan
     from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
 
-    Waiter: TypeAlias = "tuple[Caller | _Told, Callable[[Transaction], Any]]"  # Any: what the step returns
+    Waiter: TypeAlias = "tuple[Caller | Told, Callable[[Transaction], Any]]"  # Any: what the step returns
 
-__all__ = ["Writer", "store_failed"]
+__all__ = ["Writer"]
 
 FIRST, MOST = 0.1, 5.0
 """Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
 
 LATE = 2
 """Requests that may wait for another program's locks, once it has come out that one does: each only for a moment."""
+WARY = 10.0
+"""Seconds after that in which new jobs with keys wait but for a moment: whoever was refused comes again, and would hold
+up all others each time."""
 TRIES = 5
 """Attempts at a transaction that is in another program's way; who has won does not come again at once."""
 
@@ -90,6 +93,8 @@ class Writer(GenServer):
         self._closed_until = 0.0
         self._gathering = Gathering()
         self._standing: Standing | None = None
+        self._held: tuple[float, StoreLockedError] | None = None
+        """Until when to be wary of keys that others have, and what was said of the last one."""
         self.health.asked_at = self.system.clock.now()
         try:
             store = opened()
@@ -127,7 +132,7 @@ class Writer(GenServer):
     @cast
     def submit(self, step: Callable[[Transaction], object], then: Callable[[Exception | None], object]) -> None:
         """As `run`, for actors that go on meanwhile: `then` is called here, with what went wrong."""
-        self._take(_Told(then), step)
+        self._take(Told(then), step)
 
     @cast
     def stand(self, standing: Standing) -> None:
@@ -211,10 +216,10 @@ class Writer(GenServer):
         waiting, self._waiting = self._waiting, []
         self._gathering.begin()
         if waiting:
-            self._commit(waiting)
+            self._commit_warily(waiting)
             self._gathering.served(len(waiting), time.monotonic())
 
-    def _take(self, waiter: Caller | _Told, step: Callable[[Transaction], Any]) -> None:
+    def _take(self, waiter: Caller | Told, step: Callable[[Transaction], Any]) -> None:
         if self._is_closed_to(waiter):
             return
         if not self._waiting:
@@ -275,10 +280,27 @@ class Writer(GenServer):
         if free and (not keyed or self._commit(free, is_brief=True)):
             self._refuse_all(waiting, error)
             return
-        late: list[Any] = []
+        self._commit_keyed(keyed, error, was_tried=len(waiting) == 1)
+
+    def _commit_warily(self, waiting: Sequence[Waiter]) -> None:
+        """Together, unless somebody has had a key a short while ago: then new jobs with keys by themselves."""
+        if self._held is None or self.system.clock.now() >= self._held[0]:
+            self._commit(waiting)
+            return
+        free, keyed = parted(waiting)
+        if free:
+            self._commit(free)
+        if keyed and self._commit(keyed, is_brief=True):
+            self._commit_keyed(keyed, self._held[1], was_tried=len(keyed) == 1)
+
+    def _commit_keyed(self, keyed: Sequence[Waiter], error: StoreLockedError, *, was_tried: bool) -> None:
+        """One by one, each for a moment; who is held up alone is refused."""
+        late: list[Waiter] = []
         for one in keyed:
-            if len(waiting) == 1 or len(late) >= LATE or self._commit([one], is_brief=True):
+            if was_tried or len(late) >= LATE or self._commit([one], is_brief=True):
                 late.append(one)
+        if late:
+            self._held = self.system.clock.now() + WARY, error
         for caller, _ in late:
             self._refuse(caller, error)
 
@@ -289,14 +311,14 @@ class Writer(GenServer):
             return None, news
         return standing, standing.grant(transaction, began)
 
-    def _is_closed_to(self, waiter: Caller | _Told | Loan) -> bool:
+    def _is_closed_to(self, waiter: Caller | Told | Loan) -> bool:
         """Whether it pauses after a failure: then this one was told of that."""
         if self._failure is None or self.system.clock.now() >= self._closed_until:
             return False
         self._refuse(waiter, self._failure)
         return True
 
-    def _refuse(self, waiter: Caller | _Told | Loan, error: StoreError) -> None:
+    def _refuse(self, waiter: Caller | Told | Loan, error: StoreError) -> None:
         if self.health.outage is not None:
             self.health.outage.refused += 1
         waiter.refuse(self._once_more(error))
@@ -312,41 +334,19 @@ class Writer(GenServer):
         outage = self.health.works(self.system.clock.now())
         if outage is not None:
             lasted, path = outage.failed_at - outage.since, outage.error.path
-            self._tell(StoreRecovered(path=self.ref.path, store=path, seconds=lasted, refused=outage.refused))
+            self.system.events.emit(
+                StoreRecovered(path=self.ref.path, store=path, seconds=lasted, refused=outage.refused)
+            )
         self.health.stale += len(news.stale)
         for one in news.stale:
-            self._tell(StaleWrite(path=self.ref.path, job=one.id, token=one.token, what=one.what))
-
-    def _tell(self, event: Event) -> None:
-        self.system.events.emit(event)
+            self.system.events.emit(StaleWrite(path=self.ref.path, job=one.id, token=one.token, what=one.what))
 
     def _fail(self, error: StoreError, *, is_look: bool = False) -> None:
         if self.health.failed(error, self.system.clock.now(), is_look=is_look):
             kind = type(error).__name__
-            self._tell(StoreFailed(path=self.ref.path, store=error.path, error=kind, problem=error.problem))
+            self.system.events.emit(
+                StoreFailed(path=self.ref.path, store=error.path, error=kind, problem=error.problem)
+            )
         pause = delay(self._pauses, self._failures, self.system.random.random())
         self._failure, self._failures = error, self._failures + 1
         self._closed_until = self.system.clock.now() + pause
-
-
-class _Told:
-    """Stands for a caller that does not wait, and is told by a function."""
-
-    def __init__(self, then: Callable[[Exception | None], object]) -> None:
-        self._then = then
-
-    def reply(self, _: object) -> None:
-        self._then(None)
-
-    def refuse(self, error: Exception) -> None:
-        self._then(error)
-
-
-def store_failed(error: Exception | None) -> bool:
-    """Whether nothing of a step is kept, for the store has failed; who had submitted it asks, and waits that out.
-
-    Raises a mistake of ours: the next step would fail as well, and nobody see why nothing is done.
-    """
-    if error is not None and not isinstance(error, StoreError):
-        raise error
-    return error is not None

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
-from otpy.jobs.errors import KeyTakenError, StoreConflictError, StoreError, StoreFullError
+from otpy.jobs.errors import KeyTakenError, StoreConflictError, StoreError, StoreFullError, StoreLockedError
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.kind import job
 from otpy.jobs.model.look import Look
-from otpy.jobs.model.new import NewJob
+from otpy.jobs.model.new import Inserted, NewJob
 from otpy.jobs.model.news import News
 from otpy.jobs.store.sqlite import SqliteStore
-from otpy.jobs.writer import Writer
+from otpy.jobs.writer import WARY, Writer
 from otpy.runtime.caller import request_future
 from otpy.runtime.pykka import Future
 from otpy.testing import Gate, VirtualClock
@@ -341,3 +341,51 @@ def test_only_a_look_that_asks_the_store_ends_an_outage_of_looks(timed: otpy.Sys
     assert health.outage.is_failing
     assert writer.call(Writer.lead, "jobs") is None
     assert not health.outage.is_failing
+
+
+class Held(Slow):
+    """A store in which somebody's open transaction has the key `k`."""
+
+    now = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate.open()
+        self.is_brief = False
+        self.waits: list[bool] = []
+        """Of each wait for that key, whether it was brief."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        self.is_brief = False
+        with super().transaction():
+            yield self
+
+    def hurry(self) -> None:
+        self.is_brief = True
+
+    def insert(self, news: list[Any]) -> list[Inserted]:
+        if any(new.key == "k" for new in news):
+            self.waits.append(self.is_brief)
+            raise StoreLockedError("jobs.db", "another has it")
+        return [Inserted(1) for _ in news]
+
+
+def test_who_comes_again_for_a_key_that_is_held_holds_up_the_others_but_for_a_moment(
+    timed: otpy.System, clock: VirtualClock
+) -> None:
+    """Three callers that tried again and again let nobody else through, and the leader lost its lead."""
+    store = Held()
+    writer = timed.start(Writer, lambda: store)
+    held, free = Insertion([noted.new(1).opts(key="k")]), Insertion([noted.new(2).opts(key="l")])
+    for _ in range(3):
+        with pytest.raises(StoreLockedError):
+            writer.call(Writer.run, held)
+    assert store.waits == [False, True, True]
+    (made,) = writer.call(Writer.run, free)
+    assert made.is_new
+    clock.advance(WARY)
+    with pytest.raises(StoreLockedError):
+        writer.call(Writer.run, held)
+    assert store.waits == [False, True, True, False]
+    assert writer.call(Writer.run, Slow.step) == 1

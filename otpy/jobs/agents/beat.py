@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.jobs.agents.desk import Desk
-from otpy.jobs.writer import Writer, store_failed
+from otpy.jobs.submitted import store_failed
+from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox, Survey
 from otpy.jobs.scheduler.rights import Rights
 from otpy.jobs.scheduler.standing import Standing
+from otpy.jobs.submitted import store_failed
 from otpy.jobs.told import Telling
 from otpy.jobs.verdict import not_begun
-from otpy.jobs.writer import Writer, store_failed
+from otpy.jobs.writer import Writer
 from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
