@@ -151,7 +151,7 @@ class LoopHome:
     def is_idle(self) -> bool:
         """Whether all handlers have ended, or await something of otpy's."""
         is_at_rest = not self.queue and bool(self.free) and not self._posts
-        return is_at_rest and all(worker.waiting for worker in list(self.suspended))
+        return is_at_rest and all(worker.rests for worker in list(self.suspended))
 
     def close(self) -> None:
         """Cancel what still runs, and let the thread end."""

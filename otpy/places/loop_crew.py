@@ -216,7 +216,7 @@ class LoopCrew(Crew):
         worker = self._waiter = self.home.seat.worker
         self._changed = self.home.loop.create_future()
         if worker is not None:
-            worker.waiting = True
+            worker.waiting = self._changed
         try:
             await self._changed
         except asyncio.CancelledError:

@@ -84,6 +84,8 @@ class TaskSeat(Seat):
     node: Any = None  # of the handlers that one actor has in flight: which of them
     task: asyncio.Task[None]
     home: LoopHome
+    waiting: Any
+    """What of otpy's its handler waits for, as a future; False when it waits for nothing, or for others' things."""
 
     def __init__(self, ref: Ref[Any] | None, seat: Seat) -> None:
         self.ident = seat.ident
@@ -94,6 +96,12 @@ class TaskSeat(Seat):
         self.since = 0.0
         self.seen_in = self.held = None
         self.waiting = False
+
+    @property
+    def rests(self) -> bool:
+        """Whether it waits, and goes on waiting: not who was just cancelled by a handler's own `task.cancel()`."""
+        waiting = self.waiting
+        return waiting is not False and not waiting.done()
 
     def note(self, now: float) -> None:
         """Nothing to note for the watchdog: a worker says itself when a message begins."""

@@ -119,7 +119,7 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
         elif ref.reason is not None:
             bury(ref)
         if worker is not None:
-            worker.waiting = True
+            worker.waiting = caller.future
             if not caller.claim:
                 worker.waiting = False
             elif worker.may_lend and worker.home.queue:
@@ -199,7 +199,7 @@ class AwaitedSlot(Slot):
         """Wait, whatever the actor was told."""
         worker = self._worker
         if worker is not None:
-            worker.waiting = True
+            worker.waiting = self.future
             if not self.claim:  # set, then looked, as in `Slot.wait`
                 worker.waiting = False
         await self.future

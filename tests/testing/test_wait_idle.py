@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -180,3 +181,37 @@ def test_it_may_be_called_by_several_threads_at_once(system: otpy.System) -> Non
 
     assert [waiter.is_alive() for waiter in waiters] == [False] * 3
     assert system.pool.idle_watchers == []
+
+
+class Canceller(otpy.GenServer):
+    """Cancels the task of one of its handlers, as a user's code may."""
+
+    max_concurrency = 2
+
+    def init(self, ended: list[str]) -> None:
+        self.ended = ended
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    @otpy.cast
+    async def sleep(self) -> None:
+        self.tasks.append(asyncio.current_task())  # type: ignore[arg-type]  # there is one
+        try:
+            await otpy.asleep(1e6)
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+
+    @otpy.cast
+    async def cancel(self) -> None:
+        self.tasks.pop().cancel()
+
+
+def test_who_was_cancelled_by_another_handler_has_not_rested_yet(system: otpy.System) -> None:
+    """Virtual time went on before it had heard of it."""
+    ended: list[str] = []
+    ref = system.start(Canceller, ended)
+    for number in range(1, 51):
+        ref.cast(Canceller.sleep)
+        system.wait_idle()
+        ref.cast(Canceller.cancel)
+        system.wait_idle()
+        assert len(ended) == number
