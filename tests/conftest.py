@@ -34,6 +34,17 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
     compileall.compile_dir(Path(__file__).parents[1] / "otpy", quiet=2)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of what says the same of every Python play a share alone: `OTPY_SHARE=2/3` is the second of three, by files."""
+    share, _, shares = os.environ.get("OTPY_SHARE", "1/1").partition("/")
+    same = [item for item in items if item.get_closest_marker("any_python")]
+    files = sorted({str(item.path) for item in same})
+    others = {file for place, file in enumerate(files) if place % int(shares) != int(share) - 1}
+    left = [item for item in same if str(item.path) in others]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in set(left)]
+
+
 def pytest_collection_finish() -> None:
     """Keep pytest's five thousand tests out of each later collection of garbage: it was a fifth of a run's work."""
     gc.collect()
