@@ -35,14 +35,24 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of what says the same of every Python play a share alone: `OTPY_SHARE=2/3` is the second of three, by files."""
-    share, _, shares = os.environ.get("OTPY_SHARE", "1/1").partition("/")
-    same = [item for item in items if item.get_closest_marker("any_python")]
-    files = sorted({str(item.path) for item in same})
-    others = {file for place, file in enumerate(files) if place % int(shares) != int(share) - 1}
-    left = [item for item in same if str(item.path) in others]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in set(left)]
+    """Play a part alone, as `.ci/run` does on a machine with several processors: by files, the second of two, say.
+
+    `OTPY_PART=2/2` is a part of all; `OTPY_SHARE=2/3` of what says the same of every Python, which three of them share.
+    """
+    left = _others(items, "OTPY_PART")
+    left |= _others(
+        [item for item in items if item not in left and item.get_closest_marker("any_python")], "OTPY_SHARE"
+    )
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def _others(items: list[pytest.Item], variable: str) -> set[pytest.Item]:
+    """Those that are not of the part that a variable names."""
+    part, _, parts = os.environ.get(variable, "1/1").partition("/")
+    files = sorted({str(item.path) for item in items})
+    own = set(files[int(part) - 1 :: int(parts)])
+    return {item for item in items if str(item.path) not in own}
 
 
 def pytest_collection_finish() -> None:
