@@ -34,25 +34,23 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
     compileall.compile_dir(Path(__file__).parents[1] / "otpy", quiet=2)
 
 
+SHARED = {"cli", "contract", "demo", "jobs", "oracle", "resilience", "stress"}
+"""Folders whose tests stand on what the others try on each Python."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Play a part alone, as `.ci/run` does on a machine with several processors: by files, the second of two, say.
-
-    `OTPY_PART=2/2` is a part of all; `OTPY_SHARE=2/3` of what says the same of every Python, which three of them share.
-    """
-    left = _others(items, "OTPY_PART")
-    left |= _others(
-        [item for item in items if item not in left and item.get_closest_marker("any_python")], "OTPY_SHARE"
-    )
-    config.hook.pytest_deselected(items=list(left))
-    items[:] = [item for item in items if item not in left]
+    """Play a share alone of what several Pythons share, file by file: `OTPY_SHARE=2/3` is the second of three."""
+    share, _, shares = os.environ.get("OTPY_SHARE", "1/1").partition("/")
+    shared = [item for item in items if item.get_closest_marker("any_python") or _folder(item) in SHARED]
+    files = sorted({str(item.path) for item in shared})
+    own = set(files[int(share) - 1 :: int(shares)])
+    others = {item for item in shared if str(item.path) not in own}
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
 
 
-def _others(items: list[pytest.Item], variable: str) -> set[pytest.Item]:
-    """Those that are not of the part that a variable names."""
-    part, _, parts = os.environ.get(variable, "1/1").partition("/")
-    files = sorted({str(item.path) for item in items})
-    own = set(files[int(part) - 1 :: int(parts)])
-    return {item for item in items if str(item.path) not in own}
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).parts[0]
 
 
 def pytest_collection_finish() -> None:
