@@ -152,8 +152,8 @@ def test_a_storm_of_crashes_gets_brief_reports(timed: otpy.System) -> None:
             ref.cast(Doer.run, fail, ValueError("x"))
         timed.wait_idle()
         timed.clock.advance(1.0)  # type: ignore[attr-defined]  # a virtual one
-    detailed = [bool(report.state) for report in reports]
-    assert detailed == [True] * MAX_DETAILED + [False] * 5 + [True]
+    detailed = [bool(report.state) for report in reports]  # those of the storm in the order in which threads came by
+    assert (sorted(detailed[:-1]), detailed[-1]) == ([False] * 5 + [True] * MAX_DETAILED, True)
     assert {report.message for report in reports if not report.state} == {"cast run"}
 
 
