@@ -14,10 +14,10 @@ import pytest
 from otpy.jobs.errors import (
     ArgumentsError,
     StoreBrokenError,
-    StoreBusyError,
     StoreConflictError,
     StoreError,
     StoreFullError,
+    StoreLockedError,
     StoreVersionError,
 )
 from otpy.jobs.model.look import Look
@@ -128,7 +128,7 @@ def test_a_connection_is_not_carried_over_a_fork(url: str, monkeypatch: pytest.M
         ("53100", StoreFullError, "disk is full"),
         ("XX001", StoreBrokenError, "table is damaged"),
         ("40001", StoreConflictError, "in another program's way"),
-        ("55P03", StoreBusyError, "holding what it needs"),
+        ("55P03", StoreLockedError, "holding what it needs"),
         ("58030", StoreError, "disk does not work"),
         ("57P03", StoreError, "cannot be reached"),
         ("25006", StoreError, "may not be written"),
