@@ -44,7 +44,7 @@ class Round:
 
 
 class Lookout(GenServer):
-    """Beside each scheduler: it asks every `poll` seconds whether others have written, and hears at once who calls.
+    """Beside each scheduler: it asks every `poll` seconds whether others have written, and soon after a call.
 
     Of one call after the other, as when another program enqueues by the thousand, one look is on its way at a time. A
     failure of the store is waited out in here.

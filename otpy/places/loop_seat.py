@@ -99,7 +99,10 @@ class TaskSeat(Seat):
 
     @property
     def rests(self) -> bool:
-        """Whether it waits, and goes on waiting: not who was just cancelled by a handler's own `task.cancel()`."""
+        """Whether it waits, and goes on waiting: not who was just cancelled by a handler's own `task.cancel()`.
+
+        Asked from any thread: what is waited for is set on the loop's thread alone, and a future that is done stays so.
+        """
         waiting = self.waiting
         return waiting is not False and not waiting.done()
 
