@@ -11,10 +11,11 @@ from otpy.core.clock import virtual_wall, wall_clock
 from otpy.core.decision import Fail, NoReply
 from otpy.core.gathering import GATHER, Gathering
 from otpy.core.reason import Shutdown
+from otpy.disk.owned import set_aside
 from otpy.events.jobs import StoreFailed, StoreRecovered
 from otpy.events.resilience import OutboxDropped, OutboxSetAside
 from otpy.resilience.errors import OutboxFileError
-from otpy.resilience.outbox.file import OutboxFile, set_aside
+from otpy.resilience.outbox.file import OutboxFile
 from otpy.resilience.outbox.sending import Expired, Go, Sending
 from otpy.resilience.outbox.shelf import Shelf
 from otpy.runtime.links import Down
