@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-import msgpack
-
-from otpy.core.text import exception_line, type_name
+from otpy.core.plain import NotPlainError, pack_plain, unpack_plain
 from otpy.jobs.errors import ArgumentsError
 
 __all__ = ["MAX_BYTES", "decode", "encode", "pack", "unpack"]
@@ -17,10 +14,6 @@ VERSION = 1
 
 MAX_BYTES = 1 << 20
 """What one job may carry; what is larger belongs into a file or another table, and its name into the job."""
-
-TUPLE, SET, FROZENSET = 1, 2, 3
-KINDS: dict[int, type] = {TUPLE: tuple, SET: set, FROZENSET: frozenset}
-CODES = {kind: code for code, kind in KINDS.items()}
 
 
 def encode(args: tuple[object, ...], kwargs: dict[str, object]) -> bytes:
@@ -39,11 +32,9 @@ def decode(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def pack(value: object) -> bytes:
     """One value of plain data: what JSON has, bytes, tuples, sets and times with a zone. Raises ArgumentsError."""
     try:
-        data: bytes = msgpack.packb(value, default=_odd, strict_types=True, datetime=True)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        if isinstance(error, ArgumentsError):
-            raise
-        raise ArgumentsError(exception_line(error)) from None
+        data = pack_plain(value)
+    except NotPlainError as error:
+        raise ArgumentsError(str(error)) from None
     if len(data) > MAX_BYTES:
         raise ArgumentsError(f"{len(data)} bytes, more than {MAX_BYTES}: keep it elsewhere, and its name in the job")
     return data
@@ -52,19 +43,6 @@ def pack(value: object) -> bytes:
 def unpack(data: bytes) -> Any:  # Any: the caller knows what it packed
     """The value. Raises ArgumentsError when it is none."""
     try:
-        return msgpack.unpackb(data, ext_hook=_known, strict_map_key=False, timestamp=3)
-    except (ValueError, TypeError, LookupError, OverflowError, RecursionError, msgpack.UnpackException) as error:
-        raise ArgumentsError(f"they cannot be read ({exception_line(error)})") from None
-
-
-def _odd(value: Any) -> object:  # Any: what msgpack does not know
-    code = CODES.get(type(value))
-    if code is not None:
-        return msgpack.ExtType(code, pack(list(value)))
-    if isinstance(value, datetime):
-        raise ArgumentsError(f"{value!r} has no zone: what it means differs from machine to machine")
-    raise ArgumentsError(f"{type_name(type(value))} is no plain data: pass what it is made from, or its name")
-
-
-def _known(code: int, data: bytes) -> object:
-    return KINDS[code](unpack(data))
+        return unpack_plain(data)
+    except NotPlainError as error:
+        raise ArgumentsError(f"they cannot be read ({error})") from None
