@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Turns"]
 
 TOLERANCE = 0.05
-"""Seconds that an agent may come before its turn: two machines' clocks do not run alike."""
+"""Seconds that an agent may come before its turn: two machines' clocks do not run alike. As many as have their turns in
+such a time may also come in at once, as when they are late; more would be a flood."""
 
 
 class Turns:
@@ -25,7 +26,9 @@ class Turns:
 
     For the receiver: it answers an agent that comes too early with the seconds (as `Retry-After`), and the agent's
     sender raises `LaterError` with them. Of many agents that come at once each is so asked to come a second time, and
-    no more, and they come at the receiver's own pace. Nobody can know that rate but the receiver.
+    no more, and they come at the receiver's own pace. Nobody can know that rate but the receiver. Those who all come
+    late for their turns, as when the receiver itself was stopped for a while, come in at its pace as well: who is too
+    many then gets a new turn. In any 0.1 seconds no more come in than one and a half times `rate` has, and one.
 
     Args:
         rate: calls in a second.
@@ -45,29 +48,38 @@ class Turns:
         self._step = 1.0 / rate
         self._most = most
         self._now = clock
-        self._lock = Lock()  # guards the two below
+        self._lock = Lock()  # guards the three below
         self._next = -math.inf
+        self._full = -math.inf  # when all who have come in would have, had they come evenly
         self._turns: dict[Hashable, float] = {}
 
     def ask(self, agent: Hashable) -> float | None:
         """None: it may come in now. Else in how many seconds it shall come again, when its turn is.
 
         One that comes within its turn, or a little before, comes in; who comes much earlier is told the same again.
+        Who comes late is told a new turn when too many have come in just now.
         """
         with self._lock:
             now = self._now()
             turn = self._turns.get(agent)
             if turn is not None and turn - now > TOLERANCE:
                 return turn - now
-            if turn is not None:
-                del self._turns[agent]
+            self._turns.pop(agent, None)
+            if (turn is not None or self._next <= now) and self._has_room(now):
+                if turn is None:
+                    self._next = now + self._step
                 return None
-            if self._next <= now:
-                self._next = now + self._step
-                return None
-            turn, self._next = self._next, self._next + self._step
+            turn = max(self._next, self._full, now)
+            self._next = turn + self._step
             self._remember(agent, turn, now)
             return turn - now
+
+    def _has_room(self, now: float) -> bool:
+        """Whether one more may come in, which is noted then."""
+        if self._full - now > TOLERANCE:
+            return False
+        self._full = max(self._full, now) + self._step
+        return True
 
     def _remember(self, agent: Hashable, turn: float, now: float) -> None:
         """Note it, and forget those who have not come for theirs."""

@@ -43,6 +43,23 @@ def test_who_comes_in_its_turn_comes_in_and_who_comes_early_is_told_the_same(clo
     assert turns.ask("c") is None
 
 
+def test_those_who_all_come_late_come_in_at_the_receiver_s_pace(clock: VirtualClock) -> None:
+    """As after a stop of the receiver itself, with a hundred that knock in the same moment."""
+    turns = Turns(50.0, clock=clock.now)
+    for agent in range(100):
+        turns.ask(agent)
+    clock.advance(60.0)
+    waits = {agent: turns.ask(agent) for agent in range(100)}
+    came_in = sum(wait is None for wait in waits.values())
+    assert came_in <= 50.0 * 0.1 * 1.5 + 1
+    late = sorted(wait for wait in waits.values() if wait is not None)
+    assert late == pytest.approx([late[0] + number / 50 for number in range(100 - came_in)])
+    for agent, wait in waits.items():
+        if wait is not None:
+            clock.advance(max(0.0, 60.0 + wait - clock.now()))
+            assert turns.ask(agent) is None, "and none of them a third time"
+
+
 def test_those_who_never_come_are_forgotten(clock: VirtualClock) -> None:
     turns = Turns(10.0, most=5, clock=clock.now)
     for agent in range(50):
