@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+STORIES = sorted((ROOT / "examples").glob("*/__main__.py"))
 HEADER = re.compile(
     r'^"""(?P<shows>.+?)\n\n    (?P<run>python .+?)\n\nprints:\n\n(?P<prints>.+?)\n"""$', re.MULTILINE | re.DOTALL
 )
 MAX_LINES = 100
+MAX_LINES_OF_A_PART = 150
+"""Of one of the programs that a story is told by."""
 SECONDS = 60
 """How long an example may take; a net, for each ends by itself."""
 
@@ -41,7 +44,7 @@ def run(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*EXAMPLES, *STORIES], ids=lambda path: path.relative_to(ROOT / "examples").parts[0])
 def test_an_example_prints_what_its_header_says(path: Path) -> None:
     said = header(path)
     expected = textwrap.dedent(said["prints"]) + "\n"
@@ -56,3 +59,10 @@ def test_an_example_prints_what_its_header_says(path: Path) -> None:
 def test_an_example_is_short_and_names_itself(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MAX_LINES
     assert f"examples/{path.name}" in header(path)["run"]
+
+
+@pytest.mark.parametrize("path", STORIES, ids=lambda path: path.parent.name)
+def test_a_story_is_told_by_short_programs_and_names_itself(path: Path) -> None:
+    for part in path.parent.glob("*.py"):
+        assert len(part.read_text().splitlines()) <= MAX_LINES_OF_A_PART
+    assert f"python -m examples.{path.parent.name}" in header(path)["run"]

@@ -1,0 +1,126 @@
+"""The hub: takes each reading once, gives out the configuration, and says when an agent may come.
+
+    python hub.py FOLDER [--port 8700] [--rate 50]
+
+Whatever kills it, `kill -9` too, what it has acknowledged is in FOLDER/hub.db.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import otpy
+from otpy.resilience import Batch, BatchError, Turns, received
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TABLES = """
+pragma journal_mode = wal; pragma synchronous = full;
+create table if not exists reading (id integer primary key, sensor text, number integer, celsius real);
+create table if not exists call (milliseconds integer, agent text, rows integer, fresh integer);
+"""
+LIMITS = {"version": 1, "every": 1.0, "too_hot": 80}  # what all agents are told
+
+
+class Store(otpy.GenServer):
+    place = "thread"  # a connection of sqlite3 belongs to the thread that has made it
+
+    def init(self, path: Path) -> None:
+        self.db = sqlite3.connect(path)
+        self.db.executescript(TABLES)
+
+    @otpy.call
+    def take(self, batch: Batch, milliseconds: int) -> None:
+        with received(self.db, batch) as fresh:  # the readings, and that they have come, are one transaction
+            rows = [(row.key, row.payload["number"], row.payload["celsius"]) for row in fresh]
+            self.db.executemany("insert into reading (sensor, number, celsius) values (?, ?, ?)", rows)
+            call = (milliseconds, batch.agent, len(batch.rows), len(rows))
+            self.db.execute("insert into call values (?, ?, ?, ?)", call)
+
+
+STORE = otpy.name(Store, "store")
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 512  # so many may knock in the same moment
+    daemon_threads = True
+
+
+class Door(otpy.GenServer):
+    """Listens; each call is answered in a thread of its own."""
+
+    def init(self, port: int, rate: float) -> None:
+        server = Server(("127.0.0.1", port), Answer)
+        server.store, server.turns = self.system.ref(STORE), Turns(rate)
+        self.use(listening(server))
+
+
+@contextmanager
+def listening(server: ThreadingHTTPServer) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.answer(200, json.dumps(LIMITS).encode())
+
+    def do_POST(self) -> None:
+        data = self.rfile.read(int(self.headers["Content-Length"]))
+        wait = self.server.turns.ask(self.headers["Agent"])
+        if wait is not None:  # too many at once: this is when it is your turn
+            self.answer(503, b"", **{"Retry-After": f"{wait:.3f}"})
+            return
+        try:
+            self.server.store.call(Store.take, Batch.unpack(data), int(time.time() * 1_000))
+        except BatchError as error:
+            self.answer(400, str(error).encode())
+        else:
+            self.answer(200, b"")
+
+    def answer(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+class Hub(otpy.Supervisor):
+    strategy = "rest_for_one"
+
+    def init(self, folder: Path, port: int, rate: float) -> None:
+        self.folder, self.port, self.rate = folder, port, rate
+
+    def children(self) -> list[otpy.ChildSpec]:
+        return [
+            otpy.child(Store, self.folder / "hub.db").opts(name=STORE),
+            otpy.child(Door, self.port, self.rate).opts(name="door"),
+        ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--port", type=int, default=8700)
+    parser.add_argument("--rate", type=float, default=50.0)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    (options.folder / "hub.pid").write_text(str(os.getpid()))
+    raise SystemExit(otpy.main(Hub, options.folder, options.port, options.rate, name="hub"))
