@@ -18,6 +18,7 @@ COMMANDS = {
     "jobs": "otpy.cli.jobs:jobs",
     "kill": "otpy.cli.operate:kill",
     "ps": "otpy.cli.ps:ps",
+    "rehearse": "otpy.cli.rehearse:rehearse",
     "restart": "otpy.cli.operate:restart",
     "resume": "otpy.cli.operate:resume",
     "run": "otpy.cli.run:run",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Params = Mapping[str, object]
     Run = Callable[[Inspected, Params], object]
 
-__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register", "text_of"]
+__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register", "seconds_of", "text_of"]
 
 DEFAULT_LIMIT = 200
 """Children told of each supervisor, unless the client says otherwise."""

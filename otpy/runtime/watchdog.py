@@ -96,7 +96,7 @@ class Watchdog:
                 self._pool.mend(lambda: time.sleep(TICK))
             in_turn = [worker for worker in list(self._pool.workers) if worker.ref is not None]
             busy = [worker for worker in in_turn if not worker.waiting]
-            self._note_messages()
+            self.note_messages()
             quiet = 0 if busy or self._pool.queue or self._system.timers.is_stranded else quiet + 1
             if quiet > QUIET_TICKS:
                 self._sleep()
@@ -117,8 +117,11 @@ class Watchdog:
             self._watch_growth()
         pool.on_busy = None
 
-    def _note_messages(self) -> None:
-        """Note when messages began, for `busy`; what waits inside otpy since the last look is in the same one."""
+    def note_messages(self) -> None:
+        """Note when messages began, for `busy`; what waits inside otpy since the last look is in the same one.
+
+        A clock that is moved by hand has it done before time passes: this thread looks by real time alone.
+        """
         now = self._system.clock.now()
         for worker in list(self._pool.workers):
             if worker.ref is None or not worker.waiting:

@@ -84,6 +84,8 @@ class VirtualClock:
     def _settle(self) -> None:
         for system in self._alive():
             system.wait_idle()
+            if system.watchdog is not None:
+                system.watchdog.note_messages()
 
     def _alive(self) -> list[System]:
         systems = [system for link in self._systems if (system := link()) is not None]

@@ -21,6 +21,7 @@ FLOORS = {
     "actors": 2,
     "places": 3,
     "control": 3,
+    "drain": 4,
     "resilience": 4,
     "jobs": 5,
     "testing": 5,

@@ -1,0 +1,61 @@
+"""Views of drains: pure functions from what a program says, of which nothing is trusted, to rich."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.text import Text
+
+from otpy.cli.formats import counted
+from otpy.core.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import RenderableType
+
+__all__ = ["rehearsal_view"]
+
+STYLES = {"late": "red", "doubt": "yellow"}
+FEW = 5
+"""Paths that are shown of those who take part alike."""
+
+
+def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
+    """What would be late, one a line, and who takes part with which hooks."""
+    lines = [_late_line(one) for one in maps(seen.get("late"))]
+    within = f"{number(seen.get('within')):g} s"
+    late = sum(one.get("level") == "late" for one in maps(seen.get("late")))
+    head = f"{counted(late, 'thing')} would be late" if late else "nothing would be late"
+    lines.append(Text(f"{head}, if {visible(name, 500)} were drained now within {within}"))
+    if seen.get("left_out"):
+        lines.append(Text(f"{int(number(seen['left_out']))} more are not shown"))
+    lines += _taking_part(maps(seen.get("hooks")))
+    return Group(*lines)
+
+
+def maps(plain: object) -> list[Mapping[str, Any]]:
+    """The maps in a list, as a program sent it."""
+    return [one for one in plain if isinstance(one, dict)] if isinstance(plain, list) else []
+
+
+def number(plain: object) -> float:
+    """A number, as a program sent it; 0 for what is none."""
+    return float(plain) if isinstance(plain, int | float) else 0.0
+
+
+def _taking_part(hooks: list[Mapping[str, Any]]) -> Iterator[Text]:
+    """Who has which hooks: a line for each kind, with the first few of them."""
+    kinds: dict[str, list[str]] = {}
+    for one in hooks:
+        kinds.setdefault(visible(str(one.get("hooks")), 80), []).append(visible(str(one.get("path")), 500))
+    for words, paths in kinds.items():
+        more = f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
+        yield Text(f"with {words}: {', '.join(paths[:FEW])}{more}")
+
+
+def _late_line(one: Mapping[str, Any]) -> Text:
+    level = str(one.get("level"))
+    line = Text(f"{visible(level, 20):<6}", style=STYLES.get(level, ""))
+    return line.append(f"{visible(str(one.get('path')), 500)}: {visible(str(one.get('text')), 2_000)}", style="default")

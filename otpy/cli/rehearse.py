@@ -1,0 +1,52 @@
+"""`otpy rehearse`: what would happen if a program were drained now; nothing happens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from otpy.cli.drain_views import rehearsal_view
+from otpy.cli.options import json_option
+from otpy.cli.reach import reach_options
+from otpy.cli.screen import console
+from otpy.core.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from otpy.cli.reach import Reach
+
+__all__ = ["rehearse"]
+
+PATIENCE = 30.0
+"""Seconds for the answer: mailboxes are watched for a while, and a store may have to be asked."""
+
+
+@click.group
+def rehearse() -> None:
+    """Tell what would happen; nothing is stopped, and no actor is disturbed."""
+
+
+@rehearse.command
+@click.argument("name")
+@click.option(
+    "--within", type=click.FloatRange(min=0, min_open=True), help="Seconds the drain would have; else the program's."
+)
+@json_option("what was found as JSON")
+@reach_options
+def drain(reach: Reach, name: str, within: float | None, *, as_json: bool) -> None:
+    """Tell what would be late, and by how much, if the program NAME were drained now.
+
+    NAME may be the path of an actor, such as shop/feed: then of that one with all below it. It ends with 75 when
+    anything would be late, else with 0.
+    """
+    with reach.connect_to_path(name) as client:
+        params = {"path": name} | ({} if within is None else {"within": within})
+        seen: Any = client.request("rehearse_drain", params, within=PATIENCE)  # looked at warily
+    facts: dict[str, Any] = seen if isinstance(seen, dict) else {}
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+    else:
+        console().print(rehearsal_view(name, facts))
+    if any(isinstance(one, dict) and one.get("level") == "late" for one in facts.get("late") or ()):
+        click.get_current_context().exit(ExitCode.LEFT_OVER)

@@ -1,0 +1,206 @@
+"""What would be late if a program were drained now, from what it publishes: no actor is asked, and nothing is stopped.
+
+Other floors tell by `foresees` of work that they know better than messages do.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from otpy.actors.children import WORKER_SHUTDOWN
+from otpy.control.verbs import register, seconds_of, text_of
+from otpy.core.rehearsal import Rehearsal, Running, Standing, rehearse
+from otpy.core.text import visible
+from otpy.runtime.actor import Actor
+from otpy.runtime.records import children_of
+from otpy.runtime.stacks import frame_line, seat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from otpy.control.snapshot import Inspected
+    from otpy.core.record import ActorRecord
+    from otpy.runtime.records import Child
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+    Params = Mapping[str, object]
+    Foresee: TypeAlias = Callable[[System], Iterable[Running]]
+
+__all__ = ["foresees", "rehearsal_of"]
+
+HOOKS = ("handle_drain", "persist", "handle_flush")
+"""What an actor may have for a drain."""
+SAMPLE = 0.5
+"""Real seconds for which mailboxes are watched, to learn how fast they are emptied."""
+MOST = 1_000_000
+"""Children looked at of each supervisor."""
+TOLD = 200
+"""Findings in one reply."""
+
+_FORESEERS: list[Foresee] = []
+
+
+def foresees(look: Foresee) -> Foresee:
+    """Add the decorated function to what a rehearsal asks for work in flight; it runs in the thread of who asks."""
+    _FORESEERS.append(look)
+    return look
+
+
+def rehearsal_of(system: System, path: str | None = None, *, within: float, sample: float = 0.0) -> Rehearsal:
+    """What would be late if all of a system, or an actor with all below it, were drained now; stops nothing.
+
+    Args:
+        system: which one.
+        path: the actor; None for the whole program.
+        within: seconds the drain would have.
+        sample: real seconds for which mailboxes are watched; 0 on a virtual clock, where nothing happens meanwhile.
+
+    Raises:
+        NoSuchActorError: nobody is at this path.
+    """
+    pace = _paces(system, sample) if sample else {}
+    records = system.records(path, MOST)
+    known = _known(system)
+    standings = [_standing(system, record, known.get(record.path), pace.get(record.path)) for record in records]
+    inside = path is None or path == system.name
+    running = [one for look in _FORESEERS for one in look(system) if inside or _is_below(one.path, str(path))]
+    zombies = [
+        (ref.path, _frame(system, ref)) for ref in list(system.undead) if inside or _is_below(ref.path, str(path))
+    ]
+    return rehearse(standings, running, zombies, within)
+
+
+@register("rehearse_drain", right="read")
+def rehearse_drain(system: Inspected, params: Params) -> object:
+    """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""
+    whole = cast("System", system)
+    within = seconds_of(params, "within", None) or budget_of(whole)
+    found = rehearsal_of(whole, text_of(params, "path"), within=within, sample=SAMPLE)
+    return {
+        "within": found.within,
+        "waits_for": _finite(found.waits_for),
+        "late": [
+            {"level": one.level, "path": one.path, "text": visible(one.text, 2_000), "by": _finite(one.by)}
+            for one in found.late[:TOLD]
+        ],
+        "hooks": [{"path": path, "hooks": words} for path, words in found.hooks[:TOLD]],
+        "left_out": max(0, len(found.late) - TOLD),
+    }
+
+
+def budget_of(system: System) -> float:
+    """Seconds that a drain of it has."""
+    return float(getattr(system, "shutdown", 25.0))
+
+
+def _finite(seconds: float | None) -> float | None:
+    """As JSON can have it."""
+    return None if seconds == math.inf else seconds
+
+
+def _is_below(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}/")
+
+
+# How fast mailboxes are emptied.
+
+
+def _paces(system: System, seconds: float) -> dict[str, float]:
+    """Messages that those who have some waiting begin in a second."""
+    watched = [(ref, waiting) for ref in _refs(system) if ref.mailbox and (waiting := ref.mailbox.copy())]
+    if not watched:
+        return {}
+    began = time.monotonic()
+    time.sleep(seconds)
+    passed = time.monotonic() - began
+    return {ref.path: _begun(ref, waiting) / passed for ref, waiting in watched}
+
+
+def _begun(ref: Ref[Any], before: Iterable[Any]) -> int:
+    """How many of the messages that waited before wait no longer."""
+    box = ref.mailbox
+    try:
+        first = None if box is None else box[0]
+    except IndexError:  # none does
+        first = None
+    number = 0
+    for number, message in enumerate(before):
+        if message is first:
+            return number
+    return number + 1
+
+
+# Who is there.
+
+
+def _tops(system: System) -> list[Ref[Any]]:
+    roots = [] if system.root is None else [system.root]
+    return [*roots, *(ref for ref in list(system.tops.values()) if ref is not system.root)]
+
+
+def _children(system: System) -> Iterator[Child]:
+    """All that somebody has started, of this process."""
+    left = _tops(system)
+    while left:
+        for child in children_of(left.pop()):
+            yield child
+            if child.ref is not None:
+                left.append(child.ref)
+
+
+def _refs(system: System) -> Iterator[Ref[Any]]:
+    return chain(_tops(system), (child.ref for child in _children(system) if child.ref is not None))
+
+
+def _known(system: System) -> dict[str, tuple[Ref[Any] | None, float]]:
+    """By path, each with the seconds that its supervisor gives it."""
+    known: dict[str, tuple[Ref[Any] | None, float]] = {ref.path: (ref, _own_time(ref)) for ref in _tops(system)}
+    for child in _children(system):
+        entry: Any = child.entry  # one of an actor's table: the runtime knows less of it
+        seconds = entry.shutdown if entry is not None else _own_time(cast("Ref[Any]", child.ref))
+        known[child.path] = (child.ref, max(0.0, seconds))
+    return known
+
+
+def _own_time(ref: Ref[Any]) -> float:
+    return math.inf if ref.actor_class.is_supervisor else WORKER_SHUTDOWN
+
+
+def _standing(
+    system: System, record: ActorRecord, known: tuple[Ref[Any] | None, float] | None, pace: float | None
+) -> Standing:
+    is_supervisor = record.type == "supervisor"
+    ref, shutdown = known or (None, math.inf if is_supervisor else WORKER_SHUTDOWN)
+    cls = None if ref is None else ref.actor_class
+    return Standing(
+        path=record.path,
+        shutdown=shutdown if record.number else 0.0,
+        is_supervisor=is_supervisor,
+        is_dynamic=cls is not None and cls.is_supervisor and not cls.names_children,
+        is_function=cls is not None and cls.stops_by_signal,
+        status=record.status,
+        queue=record.queue,
+        pace=pace,
+        busy=record.busy,
+        current=visible(record.current or "a message", 200),
+        waiting=None if record.waiting is None else visible(record.waiting, 200),
+        frame=_frame(system, ref) if record.busy is not None and ref is not None else None,
+        trouble=None if record.trouble is None else visible(record.trouble, 200),
+        hooks=() if cls is None else tuple(hook for hook in HOOKS if _has(cls, hook)),
+    )
+
+
+def _has(cls: type[Actor], hook: str) -> bool:
+    """Whether somebody has written it."""
+    return getattr(cls, hook, None) is not getattr(Actor, hook, None)
+
+
+def _frame(system: System, ref: Ref[Any]) -> str | None:
+    """Where an actor's code is; None where that is not known here."""
+    seat = seat_of(system, ref)
+    line = None if seat is None else frame_line(seat)
+    return None if line is None else visible(line, 500)
