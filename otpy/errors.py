@@ -24,6 +24,8 @@ OtpyError
 ├── UnforeseeableError (LookupError)  a declared tree has no such part, or does not tell without being started
 ├── TreeFailedError                   the root of a running program gave up or crashed
 ├── BlockingError                     a blocking call where an event loop runs: await its other form
+├── StateError                        an actor's state cannot be kept, or was not
+│   └── StateFileError                the file of states cannot be used
 ├── ThreadLimitError                  no further thread may be, or could be, started
 └── SystemStoppedError                the system takes no new actors
 
@@ -63,6 +65,8 @@ __all__ = [
     "SpecError",
     "StartError",
     "StartTimeoutError",
+    "StateError",
+    "StateFileError",
     "SystemStoppedError",
     "ThreadLimitError",
     "TreeFailedError",
@@ -319,6 +323,21 @@ class BlockingError(OtpyError):
         self.path = path
         self.verb = verb
         self.form = form
+
+
+class StateError(OtpyError):
+    """What an actor persists cannot be kept: it is no plain data, too large, or of an incarnation that has ended."""
+
+
+class StateFileError(StateError):
+    """The file of states cannot be used, or keeps nothing now: its disk fails, it is damaged, or another program's."""
+
+    def __init__(self, path: str, problem: str, failure: str = "other") -> None:
+        """Say which, and what sort of failure it is: `busy`, `full`, `broken` or `other`."""
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+        self.failure = failure
 
 
 class ThreadLimitError(OtpyError):

@@ -38,7 +38,9 @@ from otpy.runtime.nap import checkpoint, current, sleep
 from otpy.runtime.nap import exit_with as exit  # noqa: A004 - OTP's word; nobody imports it by star
 from otpy.runtime.ref import Ref
 from otpy.runtime.request import call, cast
+from otpy.runtime.restoring import Restored
 from otpy.runtime.system import System
+from otpy.state.plan import StateFile
 
 __all__ = [
     "BRUTAL_KILL",
@@ -74,8 +76,10 @@ __all__ = [
     "Ref",
     "Reply",
     "RestartLimit",
+    "Restored",
     "Shutdown",
     "Signalled",
+    "StateFile",
     "Stop",
     "Supervisor",
     "System",

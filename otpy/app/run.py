@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from otpy.control.rights import Rights
     from otpy.core.clock import Clock
     from otpy.events.event import Event
+    from otpy.state.plan import StateFile
 
 __all__ = ["run"]
 
@@ -45,6 +46,7 @@ def run(
     loop_blocked_after: float = LOOP_BLOCKED_AFTER,
     control_directory: Path | str | None = None,
     redact: Callable[[str, object], object] | None = None,
+    state: StateFile | Path | str | None = None,
 ) -> Iterator[Application]:
     """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
 
@@ -67,9 +69,12 @@ def run(
         loop_blocked_after: real seconds after which a handler that keeps an event loop is reported (`LoopBlocked`).
         control_directory: where the control socket goes.
         redact: `redact(name, value)` returns what may be shown of a value, as `Actor.redact`; for all actors.
+        state: the file in which is kept what actors persist, over restarts of the program; None for none. A `StateFile`
+            says more of it.
 
     Raises:
         StartError: the tree did not start.
+        StateFileError: the file of `state` cannot be used.
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
     here().may_block()
@@ -87,12 +92,14 @@ def run(
         loop_blocked_after=loop_blocked_after,
         control_directory=control_directory,
         redact=redact,
+        state=state,
     )
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
     system, server = settings.prepare(spec)
     atexit.register(system.stop, timeout=shutdown)
     with signals(system, shutdown):  # until all is stopped: a second signal may come while it is
         try:
+            settings.open_states(system)
             server.start()
             system.start_root(spec)
             system.watch_root()

@@ -50,6 +50,7 @@ async def run_async(
 
     Raises:
         StartError: the tree did not start.
+        StateFileError: the file of `state` cannot be used.
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
     settings = Settings(**options)
@@ -62,6 +63,7 @@ async def run_async(
     problem: BaseException | None = None
     with loop_signals(body, settings.shutdown):  # until all is stopped
         try:
+            settings.open_states(system)
             server.start()
             await system.astart_root(spec)
             system.watch_root()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from otpy.core.clock import Clock
     from otpy.core.spec import ChildSpec
     from otpy.events.event import Event
+    from otpy.state.plan import StateFile
 
 __all__ = ["RunOptions", "Settings"]
 
@@ -53,6 +54,7 @@ class RunOptions(TypedDict, total=False):
     loop_blocked_after: float
     control_directory: Path | str | None
     redact: Callable[[str, object], object] | None
+    state: StateFile | Path | str | None
 
 
 @value(kw_only=True)
@@ -72,6 +74,7 @@ class Settings:
     loop_blocked_after: float = LOOP_BLOCKED_AFTER
     control_directory: Path | str | None = None
     redact: Callable[[str, object], object] | None = None
+    state: StateFile | Path | str | None = None
 
     def __post_init__(self) -> None:
         """Refuse options that cannot work, before anything starts."""
@@ -99,6 +102,13 @@ class Settings:
         if self.switch_interval is not None:
             sys.setswitchinterval(self.switch_interval)
         return system, ControlServer(system, rights="off" if claim is None else self.control, claim=claim)
+
+    def open_states(self, system: Application) -> None:
+        """Have what actors persist kept, if that is wanted; before anything starts. Raises StateFileError."""
+        if self.state is not None:
+            from otpy.state.store import open_states  # noqa: PLC0415 - and with it SQLite, for who keeps states
+
+            open_states(system, self.state)
 
     def freeze(self) -> None:
         """Take what is there out of garbage collections, if that is wanted."""

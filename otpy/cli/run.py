@@ -54,6 +54,9 @@ SWITCH_INTERVAL = 0.001
     help="Seconds a computing thread keeps the interpreter.",
 )
 @click.option("--gc-freeze", is_flag=True, help="Take what is there after the start out of garbage collections.")
+@click.option(
+    "--state", type=click.Path(dir_okay=False), help="The file that keeps what actors persist, over restarts."
+)
 @directory_option("Where the socket goes")
 @click.pass_context
 def run(

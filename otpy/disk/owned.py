@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from otpy.core.value import value
 from otpy.disk.files import FileError, FileLock, make_file, refuse_network
-from otpy.disk.sqlite import KEPT_OPEN, check, meaning_of, settings
+from otpy.disk.sqlite import KEPT_OPEN, SYNCHRONOUS, check, meaning_of, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,21 +74,33 @@ class OwnedFile:
                 raise
 
     @contextmanager
-    def changing(self) -> Iterator[sqlite3.Connection]:
-        """Begin a transaction, and commit it in the end."""
+    def changing(self, *, is_brief: bool = False) -> Iterator[sqlite3.Connection]:
+        """Begin a transaction, and commit it in the end.
+
+        The commit of one that `is_brief` does not wait for the disk: it outlives the program, not a power failure.
+        """
         if self._pid != os.getpid():
             raise self._layout.error(self.path, self._layout.forked)
         with self.failures():
             self._mend()
-            self._db.execute("begin immediate")
+            if is_brief:
+                self._db.execute("pragma synchronous = normal")
             try:
-                yield self._db
-                self._db.execute("commit")
-            except BaseException:
-                if self._db.in_transaction:
-                    with suppress(sqlite3.Error):  # some failures end it by themselves
-                        self._db.execute("rollback")
-                raise
+                yield from self._transaction()
+            finally:
+                if is_brief:
+                    self._db.execute(f"pragma synchronous = {SYNCHRONOUS[self._profile]}")
+
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        self._db.execute("begin immediate")
+        try:
+            yield self._db
+            self._db.execute("commit")
+        except BaseException:
+            if self._db.in_transaction:
+                with suppress(sqlite3.Error):  # some failures end it by themselves
+                    self._db.execute("rollback")
+            raise
 
     @contextmanager
     def looking(self) -> Iterator[sqlite3.Connection]:

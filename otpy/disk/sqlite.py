@@ -6,10 +6,13 @@ import sqlite3
 import time
 from typing import Literal
 
-__all__ = ["KEPT_OPEN", "Failure", "Profile", "broken", "check", "meaning_of", "settings"]
+__all__ = ["KEPT_OPEN", "SYNCHRONOUS", "Failure", "Profile", "broken", "check", "meaning_of", "settings"]
 
 Profile = Literal["full", "fast"]
 Failure = Literal["busy", "full", "broken", "other"]
+
+SYNCHRONOUS: dict[Profile, str] = {"full": "full", "fast": "normal"}
+"""What SQLite calls them."""
 
 SETTINGS = """
 pragma auto_vacuum = incremental;
@@ -45,7 +48,7 @@ MEANINGS: dict[str, tuple[Failure, str]] = {
 
 def settings(profile: Profile) -> str:
     """The script that a new connection runs first; before there are any tables, for one of them counts then alone."""
-    return SETTINGS.format(synchronous="full" if profile == "full" else "normal")
+    return SETTINGS.format(synchronous=SYNCHRONOUS[profile])
 
 
 def meaning_of(error: Exception) -> tuple[Failure, str]:

@@ -26,6 +26,7 @@ from otpy.events.resilience import (
     OutboxRecovered,
     OutboxSetAside,
 )
+from otpy.events.state import StateFileSetAside, StateRestored, StateSetAside
 from otpy.events.supervision import (
     ChildGivenUp,
     ChildMoved,
@@ -79,6 +80,9 @@ __all__ = [
     "RestartDelayed",
     "RestartLimitReached",
     "StaleWrite",
+    "StateFileSetAside",
+    "StateRestored",
+    "StateSetAside",
     "StoreExposed",
     "StoreFailed",
     "StoreRecovered",

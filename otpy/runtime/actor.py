@@ -21,6 +21,7 @@ from otpy.runtime.own_words import refuse_own_words
 from otpy.runtime.portrait import show_of
 from otpy.runtime.pykka import Future, PykkaActor, is_stop, is_wrapped, unwrap
 from otpy.runtime.request import async_callback, vocabulary
+from otpy.runtime.restoring import Restoring
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ _EMPTY = ("otpy.actors.gen_server", "otpy.actors.keeper", "otpy.actors.function"
 """Where a `terminate` stands that does nothing unless somebody overrides it."""
 
 
-class Actor(PykkaActor):
+class Actor(Restoring, PykkaActor):
     """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
 
     All code of one actor runs in turns, one at a time, in its own `contextvars` context; pool actors change threads
@@ -68,6 +69,7 @@ class Actor(PykkaActor):
     otpy_may_loop: ClassVar[bool] = True  # whether its own code never blocks
     otpy_winds_up: ClassVar[bool] = False  # whether `otpy_wind_up` tells it that its `shutdown` time is nearly over
     otpy_redacts: ClassVar[bool] = False
+    otpy_persists: ClassVar[bool] = False  # whether it has a `persist`: then it may be given back what that returned
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False
 
@@ -82,6 +84,7 @@ class Actor(PykkaActor):
         if cls.otpy_async is not None and cls.place == "pool" and "place" not in vars(cls):
             cls.place = "loop"
         cls.otpy_redacts = cls.redact is not Actor.redact
+        cls.otpy_persists = callable(getattr(cls, "persist", None))
         cls._own_init = cls.__init__ is not Actor.__init__
 
     if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from otpy.runtime.death import BOX, close_resources, finish, kill, leave, report
 from otpy.runtime.extras import nobody, take_starter
 from otpy.runtime.links import drop_link
 from otpy.runtime.mailbox import ready, rest, rest_again
+from otpy.runtime.restoring import restore, settle
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def begin_inline(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
         seat.ref = outer
     ref.current = None
     if ref.reason is None:
+        settle(ref, None)
         if context:
             ref.context = context
         else:
@@ -135,6 +137,8 @@ def run_init(ref: Ref[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> ob
         return fail_start(ref, ref.reason)  # killed before it came to run
     try:
         actor = ref.actor = ref.actor_class.make(ref)
+        if ref.actor_class.otpy_persists:
+            restore(ref)
         result = actor.boot(args, kwargs)
     except ActorExit as way_out:
         return fail_start(ref, way_out.reason)
@@ -185,6 +189,8 @@ def started(ref: Ref[Any], outcome: object) -> None:
         ref.current = None
         if ref.reason is not None and outcome is None:
             outcome = StartError(ref.path, ref.reason)
+        elif outcome is None:
+            settle(ref, None)
         take_starter(ref)(outcome)
 
 
@@ -200,6 +206,7 @@ def fail_start(ref: Ref[Any], reason: Reason) -> StartError:
 
 def _undo_start(ref: Ref[Any], reason: Reason, error: StartError) -> StartError:
     tell = take_starter(ref)  # before the death, which would tell the starter otherwise
+    settle(ref, error)
     _drop_parent(ref)
     if ref.reason is None:
         close_resources(ref)
@@ -218,7 +225,9 @@ def expire_start(ref: Ref[Any], seconds: float) -> None:
     """The time for `init` is over: kill the actor and tell its starter; too late when `init` was done first."""
     tell = take_starter(ref)
     if tell is not nobody:
+        text = f"{ref.path} did not start: its init took longer than {seconds:g} s and was killed"
+        error = StartTimeoutError(ref.path, TimedOut(), text)
+        settle(ref, error)  # before the kill, which would be an excuse
         _drop_parent(ref)
         kill(ref)
-        text = f"{ref.path} did not start: its init took longer than {seconds:g} s and was killed"
-        tell(StartTimeoutError(ref.path, TimedOut(), text))
+        tell(error)

@@ -13,17 +13,20 @@ from otpy.events.hook import Events
 from otpy.runtime.home import PLACES
 from otpy.runtime.records import kept_by
 from otpy.runtime.system import System
+from otpy.state.store import open_states
 from otpy.testing.clock import VirtualClock
 from otpy.testing.loop_home import SeededLoopHome
 from otpy.testing.trace import what_it_waits_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from otpy.events.event import Event
     from otpy.runtime.home import Home
     from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
+    from otpy.state.plan import StateFile
     from otpy.testing.pool import SeededPool
 
 __all__ = ["SeededSystem", "VirtualSystem"]
@@ -38,10 +41,16 @@ class VirtualSystem(System):
 
     clock: VirtualClock
 
-    def __init__(self, name: str = "virtual", **options: Any) -> None:
-        """Make one, with the options of `System`; its clock is a new VirtualClock unless one is given."""
+    def __init__(self, name: str = "virtual", *, state: StateFile | Path | str | None = None, **options: Any) -> None:
+        """Make one, with the options of `System`; its clock is a new VirtualClock unless one is given.
+
+        Its actors find what they have persisted in the file of `state`, as in `otpy.run`: one system after the other
+        plays the restarts of a program. Raises StateFileError when the file cannot be used.
+        """
         clock = options.pop("clock", None) or VirtualClock()
         super().__init__(name, clock=clock, **options)
+        if state is not None:
+            open_states(self, state)
 
 
 class SeededSystem(VirtualSystem):

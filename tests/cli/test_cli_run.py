@@ -50,7 +50,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     return calls
 
 
-DEFAULTS = {"name": None, "control": "operate", "shutdown": 30.0, "switch_interval": 0.001, "gc_freeze": False}
+DEFAULTS = {"name": None, "control": "operate", "shutdown": 30.0, "switch_interval": 0.001, "gc_freeze": False} | {
+    "state": None
+}
 
 
 def test_the_tree_is_run_and_its_exit_code_is_the_commands(otpy: Otpy, app: list[object], directory: Path) -> None:
@@ -74,7 +76,7 @@ def test_what_is_no_tree_is_a_mistake_of_usage(otpy: Otpy, name: str, problem: s
 def test_options_are_handed_on(otpy: Otpy, app: list[tuple[object, ...]]) -> None:
     options = ("--name", "mail", "--control", "read", "--shutdown", "inf", "--switch-interval", "0.01", "--gc-freeze")
 
-    otpy("run", *options, "otpy_test_shop:Shop", "--", "--own")
+    otpy("run", *options, "--state", "shop.state", "otpy_test_shop:Shop", "--", "--own")
 
     _, arguments, given = app[0]
     assert arguments == ("--own",)
@@ -85,6 +87,7 @@ def test_options_are_handed_on(otpy: Otpy, app: list[tuple[object, ...]]) -> Non
         "shutdown": float("inf"),
         "switch_interval": 0.01,
         "gc_freeze": True,
+        "state": "shop.state",
     }
 
 

@@ -19,6 +19,7 @@ FLOORS = {
     "disk": 1,
     "runtime": 1,
     "actors": 2,
+    "state": 2,
     "places": 3,
     "control": 3,
     "drain": 4,

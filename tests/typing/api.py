@@ -84,6 +84,29 @@ class Cache(otpy.GenServer):
         return len(self.items) if name == "items" else value
 
 
+class Lasting(otpy.GenServer):
+    def init(self) -> None:
+        assert_type(self.restored, otpy.Restored | None)
+        if self.restored is not None:
+            assert_type(self.restored.saved_at, float)
+
+    def persist(self) -> dict[str, object]:
+        return {}
+
+    @otpy.call
+    def save(self) -> None:
+        self.checkpoint()
+
+    @otpy.call
+    async def save_later(self) -> None:
+        await self.acheckpoint()
+
+
+def run_with_state() -> None:
+    with otpy.run(Lasting, state=otpy.StateFile("shop.state", damaged="set_aside")):
+        pass
+
+
 class Raw(otpy.GenServer):
     def init(self) -> object:
         return otpy.Ignore() if self.trap_exit else otpy.Continue("warm up")
