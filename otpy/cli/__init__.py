@@ -14,6 +14,7 @@ COMMANDS = {
     "doctor": "otpy.cli.doctor:doctor",
     "demo": "otpy.cli.demo:demo",
     "explain": "otpy.cli.explain:explain",
+    "health": "otpy.cli.health:health",
     "info": "otpy.cli.info:info",
     "jobs": "otpy.cli.jobs:jobs",
     "kill": "otpy.cli.operate:kill",

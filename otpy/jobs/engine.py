@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.doctor
 import otpy.jobs.host_verbs
+import otpy.jobs.ready
 import otpy.jobs.verbs  # noqa: F401 - these three register what they can be asked with the control socket
 from otpy.core.spec import child
 from otpy.core.text import safe_repr

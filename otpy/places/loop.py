@@ -153,6 +153,11 @@ class LoopHome:
         is_at_rest = not self.queue and bool(self.free) and not self._posts
         return is_at_rest and all(worker.rests for worker in list(self.suspended))
 
+    def in_line(self) -> int:
+        """Actors that have something to do, handlers whose answer is there, and what other threads have told it."""
+        ready = sum(worker.waiting is not False and not worker.rests for worker in self.suspended.copy())
+        return len(self.queue) + len(self._posts) + ready
+
     def close(self) -> None:
         """Cancel what still runs, and let the thread end."""
         self._is_closing = True

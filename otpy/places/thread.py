@@ -63,6 +63,10 @@ class ThreadHome:
         """How many turns it has given."""
         return self.seat.turns
 
+    def in_line(self) -> int:
+        """Nobody: it keeps none but its actor waiting."""
+        return 0
+
     def release(self) -> None:
         """Its only actor has left."""
         self.close()

@@ -74,6 +74,9 @@ class OwnHome(Home, Protocol):
     def is_idle(self) -> bool:
         """Whether its actors rest, or wait inside otpy."""
 
+    def in_line(self) -> int:
+        """How many could go on if it gave them a turn; of one actor's own thread none but that actor's code decides."""
+
     def release(self) -> None:
         """One of its actors has left for good."""
 

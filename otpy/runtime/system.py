@@ -114,6 +114,7 @@ class System(Starting, Inspection):
         self.threads: set[OwnHome] = set()  # homes beside the pool that have a thread
         self.beyonds: dict[Ref[Any], Beyond] = {}  # who stands here for what runs elsewhere; any thread may change it
         self.homes: dict[str, OwnHome] = {}  # those of them that many actors share, by place
+        self.checks: dict[str, Callable[[], str | None]] = {}  # by name, what says why the program cannot serve now
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
         self.alive = 0

@@ -130,6 +130,14 @@ class Timers:
             self._drop_cancelled()
             return self._heap[0][0] if self._heap else None
 
+    def first(self) -> tuple[float, int] | None:
+        """When the first one is due, cancelled or not, and its number; takes no lock, for who asks if this goes on."""
+        try:
+            due, number, _ = self._heap[0]
+        except IndexError:
+            return None
+        return due, number
+
     def pending(self) -> list[Timer]:
         """All that are set, the next one first; tests look here for what was left behind."""
         with self.guard:

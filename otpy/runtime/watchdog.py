@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from otpy.events.threads import ThreadLimitNear
 from otpy.runtime.mailbox import watch_growth
+from otpy.runtime.pulse import Pulse
 from otpy.runtime.seat import take_lock
 from otpy.runtime.stacks import seats_of
 
@@ -40,8 +41,8 @@ MAX_COMPUTING = 8
 NEAR = 0.8
 """The share of `max_threads` at which an event says that it is near."""
 GROWTH_TICK = 1.0
-"""Seconds between two looks at the mailboxes of actors that are in one message for long; on a thread of its own also
-the grain of `busy`, but for the first message of a turn."""
+"""Seconds between two looks at the mailboxes of actors that are in one message for long, and at the pulse; on a thread
+of its own also the grain of `busy`, but for the first message of a turn."""
 HURT_TICK = 1.0
 """Between two looks in its sleep for what an interrupt left; nobody could have called it."""
 CPU_SHARE = 0.2
@@ -55,8 +56,10 @@ class Watchdog:
         """Watch the system's pool."""
         self._system = system
         self._pool = system.pool
+        self.pulse = Pulse(system)
         self._bell = take_lock()  # free while it is to wake up; no Event: a `__del__` that sends may interrupt its code
         self._started = False
+        self._thread: threading.Thread | None = None
         self._closed = False
         self._calm = 0
         self._near = 0
@@ -64,6 +67,11 @@ class Watchdog:
         self._cpu: dict[int, float | None] = {}
         self._hurry = False  # actors block and others wait: look again soon
         self._pool.on_busy = self._on_busy
+
+    @property
+    def has_died(self) -> bool:
+        """Whether its thread has ended, and nobody has told it to."""
+        return self._thread is not None and not self._closed and not self._thread.is_alive()
 
     def close(self) -> None:
         """End the thread."""
@@ -77,11 +85,14 @@ class Watchdog:
         if self._started:
             return
         self._started = True
+        thread = threading.Thread(target=self._run, name="otpy-watchdog", daemon=True)
         try:
-            threading.Thread(target=self._run, name="otpy-watchdog", daemon=True).start()
+            thread.start()
         except RuntimeError:  # can't start new thread; whoever hands out the next token tries again
             self._started = False
             self._pool.on_busy = self._on_busy
+        else:
+            self._thread = thread
 
     def _ring(self) -> None:
         with suppress(RuntimeError):  # it rings already
@@ -195,8 +206,9 @@ class Watchdog:
         self._near = max(near, self._near) if busy >= limit * NEAR / 2 else near
 
     def _watch_growth(self) -> None:
-        """Look at the mailboxes of actors that are in one message for long; the others do it when their turn ends."""
+        """Look at the pulse, and at mailboxes of actors that are in one message for long; others do it themselves."""
         self._growth_due = time.monotonic() + GROWTH_TICK
+        self.pulse.beat()
         now = self._system.clock.now()
         for home in list(self._system.threads):
             for seat in home.seats():

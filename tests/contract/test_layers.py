@@ -23,6 +23,7 @@ FLOORS = {
     "places": 3,
     "control": 3,
     "drain": 4,
+    "health": 4,
     "resilience": 4,
     "jobs": 5,
     "testing": 5,

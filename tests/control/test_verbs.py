@@ -243,7 +243,7 @@ def test_paths_may_begin_with_the_name_on_the_socket(system: FakeSystem) -> None
 
 
 def test_only_operating_verbs_leave_the_servers_own_thread() -> None:
-    assert {verb.name for verb in VERBS if verb.inline} == {"info", "mailbox", "summary", "tree", "why"}
+    assert {verb.name for verb in VERBS if verb.inline} == {"health", "info", "mailbox", "summary", "tree", "why"}
     assert all(verb.right == "read" for verb in VERBS if verb.inline)
 
 

@@ -85,6 +85,10 @@ class Ports:
         """The same."""
         return 0
 
+    def in_line(self) -> int:
+        """The same."""
+        return 0
+
     def release(self) -> None:
         """Nobody lives here."""
 
