@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from otpy.core.reason import Killed, Shutdown
 from otpy.core.value import value
-from otpy.errors import ActorExit, StateError
+from otpy.errors import ActorExit, IgnoredError, StateError
 from otpy.runtime.aside import aside
 from otpy.runtime.seat import here
 
@@ -38,8 +39,8 @@ class Snapshot:
 
     path: str
     """Whose."""
-    number: tuple[int, int]
-    """Which incarnation: that of the actor the program knows, and one inside of its process."""
+    number: tuple[int, ...]
+    """Which incarnation; of one inside of a process, that of the process first."""
     turn: int
     """The snapshots of one incarnation are written in this order, or not at all."""
     data: bytes
@@ -50,6 +51,9 @@ class Snapshot:
 
 class Checkpoints(Protocol):
     """Where states are kept; any thread may call these."""
+
+    max_bytes: int
+    """What one actor may persist."""
 
     def snapshot(self, ref: Ref[Any], data: object) -> Snapshot:
         """What `persist` has returned, packed; in the actor's turn. Raises StateError: it is no plain data."""
@@ -65,12 +69,12 @@ class Checkpoints(Protocol):
         """
         ...
 
-    def take(self, ref: Ref[Any]) -> Restored | None:
+    def take(self, path: str, number: tuple[int, ...]) -> Restored | None:
         """What an incarnation that begins is given. Raises StateFileError."""
         ...
 
-    def settle(self, ref: Ref[Any], error: StartError | None) -> None:
-        """Its `init` has succeeded, or has failed so."""
+    def settle(self, path: str, number: tuple[int, ...], *, is_begun: bool, is_excused: bool) -> None:
+        """Its `init` has succeeded, or has failed; for no fault of its state, when it is excused."""
         ...
 
     def saved_at(self, path: str) -> float | None:
@@ -145,14 +149,15 @@ def restore(ref: Ref[Any]) -> None:
     """Give an incarnation that begins what there is for it; before its `init`."""
     store = ref.system.checkpoints
     if store is not None:
-        ref.actor._restored = store.take(ref)  # noqa: SLF001 - its own
+        ref.actor._restored = store.take(ref.path, (ref.number,))  # noqa: SLF001 - its own
 
 
 def settle(ref: Ref[Any], error: StartError | None) -> None:
     """Its `init` has succeeded, or has failed so."""
     store = ref.system.checkpoints
     if store is not None and ref.actor_class.otpy_persists:
-        store.settle(ref, error)
+        is_excused = isinstance(error, IgnoredError) or isinstance(getattr(error, "reason", None), Shutdown | Killed)
+        store.settle(ref.path, (ref.number,), is_begun=error is None, is_excused=is_excused)
 
 
 def _write(ref: Ref[Any], data: object) -> None:

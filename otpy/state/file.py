@@ -24,7 +24,7 @@ KEPT_ASIDE = 3
 SCRIPT = """
 create table otpy_state (
     path text primary key, data blob not null, saved_at integer not null, is_fresh integer not null,
-    tries integer not null, program integer not null, incarnation integer not null, inner integer not null
+    tries integer not null, program integer not null, incarnation integer not null
 ) without rowid;
 create table otpy_state_aside (
     number integer primary key, path text not null, data blob not null, saved_at integer not null,
@@ -35,10 +35,9 @@ insert into otpy_state_note values ('version', 0), ('program', 0);
 """
 
 SAVE = """
-insert into otpy_state values (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
-on conflict (path) do update set data = ?2, saved_at = ?3, is_fresh = ?4, tries = iif(?8, tries, 0),
-    program = ?5, incarnation = ?6, inner = ?7
-where (program, incarnation, inner) <= (?5, ?6, ?7)
+insert into otpy_state values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+on conflict (path) do update set data = ?2, saved_at = ?3, is_fresh = ?4, tries = ?5, program = ?6, incarnation = ?7
+where (program, incarnation) <= (?6, ?7)
 """
 
 
@@ -83,15 +82,14 @@ class Tables:
         row = self._db.execute("select data from otpy_state where path = ?", (path,)).fetchone()
         return None if row is None else bytes(row[0])
 
-    def save(self, path: str, data: bytes, row: Row, who: tuple[int, int, int]) -> bool:
+    def save(self, path: str, data: bytes, row: Row, who: tuple[int, int]) -> bool:
         """Write one; False when a later incarnation has."""
-        keeps_tries = row.tries > 0
-        values = (path, data, row.saved_at, row.is_fresh, *who, keeps_tries)
+        values = (path, data, row.saved_at, row.is_fresh, row.tries, *who)
         return self._db.execute(SAVE, values).rowcount > 0
 
-    def begin(self, path: str, tries: int, who: tuple[int, int, int]) -> None:
+    def begin(self, path: str, tries: int, who: tuple[int, int]) -> None:
         """An incarnation is about to be given one."""
-        script = "update otpy_state set tries = ?, program = ?, incarnation = ?, inner = ? where path = ?"
+        script = "update otpy_state set tries = ?, program = ?, incarnation = ? where path = ?"
         self._db.execute(script, (tries, *who, path))
 
     def note(self, path: str, row: Row) -> None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.clock import virtual_wall, wall_clock
-from otpy.core.reason import Killed, Shutdown
 from otpy.disk.owned import set_aside
-from otpy.errors import IgnoredError, StateError, StateFileError
+from otpy.errors import StateError, StateFileError
+from otpy.events.jobs import StoreFailed
 from otpy.events.state import StateFileSetAside, StateRestored, StateSetAside
 from otpy.runtime.restoring import Restored, Snapshot
 from otpy.state.file import Row, States
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from otpy.errors import StartError
     from otpy.events.event import Event
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -31,7 +30,7 @@ __all__ = ["StateStore", "open_states"]
 TRIES = 2
 """Starts that may fail with a state; then it is set aside."""
 
-Number = tuple[int, int]
+Number = tuple[int, ...]
 
 
 def open_states(system: System, where: StateFile | Path | str) -> StateStore:
@@ -60,7 +59,7 @@ class StateStore:
 
     def __init__(self, system: System, states: States, max_bytes: int) -> None:
         """Know what there is; all of it may be given to those who begin."""
-        self._system, self._states, self._max_bytes = system, states, max_bytes
+        self._system, self._states, self.max_bytes = system, states, max_bytes
         self._wall = virtual_wall(system.clock) if system.is_virtual else wall_clock
         self._turns = itertools.count(1)
         self._lock = threading.Lock()
@@ -73,45 +72,40 @@ class StateStore:
 
     def snapshot(self, ref: Ref[Any], data: object) -> Snapshot:
         """As `Checkpoints.snapshot`."""
-        packed = pack_state(ref.path, data, self._max_bytes)
-        return Snapshot(path=ref.path, number=(ref.number, 0), turn=next(self._turns), data=packed, ref=ref)
+        packed = pack_state(ref.path, data, self.max_bytes)
+        return Snapshot(path=ref.path, number=(ref.number,), turn=next(self._turns), data=packed, ref=ref)
 
     def save(self, snapshots: Iterable[Snapshot], *, is_final: bool) -> dict[str, StateError]:
         """As `Checkpoints.save`."""
         refused: dict[str, StateError] = {}
+        written: dict[str, tuple[Row, Snapshot]] = {}
         with self._lock:
-            written: dict[str, Row] = {}
+            self._refuse_if_closed()
             with self._states.transaction() as tables:
-                self._refuse_if_closed()
                 for one in snapshots:
-                    key, problem = self._key(one.path), self._problem(one)
-                    if problem is not None:
-                        refused[one.path] = StateError(f"{one.path}: {problem}")
-                    elif self._is_overtaken(one):
-                        continue
-                    else:
+                    problem = self._problem(one)
+                    if problem is None and not self._is_overtaken(one):
+                        key = self._key(one.path)
                         row = Row(saved_at=self._wall(), is_fresh=is_final, tries=self._tries(key))
                         if tables.save(key, one.data, row, self._who(one.number)):
-                            written[key] = row
-                            self._newest[key] = (one.number, one.turn)
+                            written[key] = row, one
                         else:
-                            refused[one.path] = StateError(f"{one.path}: a later incarnation has written its state")
-            self._rows |= written
+                            problem = "a later incarnation has written its state"
+                    if problem is not None:
+                        refused[one.path] = StateError(f"{one.path}: {problem}")
+            for key, (row, one) in written.items():
+                self._rows[key], self._newest[key] = row, (one.number, one.turn)
             if is_final:
                 self._offered |= written.keys()
         return refused
 
-    def take(self, ref: Ref[Any]) -> Restored | None:
+    def take(self, path: str, number: Number) -> Restored | None:
         """As `Checkpoints.take`."""
-        return self.take_for(ref.path, (ref.number, 0))
-
-    def take_for(self, path: str, number: Number) -> Restored | None:
-        """The same for an incarnation that may be inside of a process."""
         key = self._key(path)
         event: Event | None = None
         restored = None
         with self._lock:
-            self._newest[key] = (number, 0)
+            self._newest[key] = max(self._newest.get(key, (number, 0)), (number, 0))
             row = self._rows.get(key)
             if row is None or key not in self._offered or self._is_closed:
                 return None
@@ -126,12 +120,8 @@ class StateStore:
         self._system.events.emit(event)
         return restored
 
-    def settle(self, ref: Ref[Any], error: StartError | None) -> None:
+    def settle(self, path: str, number: Number, *, is_begun: bool, is_excused: bool) -> None:
         """As `Checkpoints.settle`."""
-        self.settle_for(ref.path, (ref.number, 0), is_begun=error is None, is_excused=_is_excused(error))
-
-    def settle_for(self, path: str, number: Number, *, is_begun: bool, is_excused: bool) -> None:
-        """The same for an incarnation that may be inside of a process."""
         key = self._key(path)
         with self._lock:
             if self._taken.get(key) != number or self._is_closed:
@@ -144,8 +134,15 @@ class StateStore:
             row = self._rows[key] = replace(row, tries=tries, is_fresh=row.is_fresh and not is_begun)
             if is_begun:
                 self._offered.discard(key)
-            with self._states.transaction(is_brief=True) as tables:
-                tables.note(key, row)
+            try:
+                with self._states.transaction(is_brief=True) as tables:
+                    tables.note(key, row)
+            except StateFileError as error:  # it counts as a start that has not ended; the next one may set it right
+                problem = error
+            else:
+                return
+        file, kind = self._states.path, type(problem).__name__
+        self._system.events.emit(StoreFailed(path=path, store=file, error=kind, problem=problem.problem))
 
     def saved_at(self, path: str) -> float | None:
         """As `Checkpoints.saved_at`."""
@@ -187,8 +184,8 @@ class StateStore:
         """What the state's starts count for one that takes its place: an `init` that goes on has not succeeded yet."""
         return self._rows[key].tries if key in self._taken else 0
 
-    def _who(self, number: Number) -> tuple[int, int, int]:
-        return (self._states.number, *number)
+    def _who(self, number: Number) -> tuple[int, int]:
+        return (self._states.number, number[0])
 
     def _key(self, path: str) -> str:
         """A path without the system's own name: a second `shop` is called `shop-2`."""
@@ -197,8 +194,3 @@ class StateStore:
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
             raise StateFileError(self._states.path, "the program has closed it")
-
-
-def _is_excused(error: StartError | None) -> bool:
-    """Whether a start has failed for no fault of the state: it was told to end, or has said that nothing is to do."""
-    return isinstance(error, IgnoredError) or (error is not None and isinstance(error.reason, Shutdown | Killed))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.errors import StateError
     from otpy.runtime.restoring import Snapshot
 
-__all__ = ["Counter", "drained", "started"]
+__all__ = ["AsyncCounter", "Counter", "Nest", "Odd", "drained", "started"]
 
 
 class Counter(otpy.GenServer):
@@ -71,3 +71,39 @@ def drained(system: otpy.System, **states: Any) -> dict[str, StateError]:
         ref = system.tops[ident]
         snapshots.append(store.snapshot(ref, state))
     return store.save(snapshots, is_final=True)
+
+
+class AsyncCounter(otpy.GenServer):
+    """As `Counter`, in coroutine functions."""
+
+    async def init(self) -> None:
+        found = self.restored
+        self.count = 0 if found is None else found.data["count"]
+
+    async def persist(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+    @otpy.call
+    async def add(self) -> int:
+        self.count += 1
+        await self.acheckpoint()
+        return self.count
+
+
+class Nest(otpy.GenServer):
+    """Has a counter of its own beside it, and persists nothing."""
+
+    def init(self) -> None:
+        self.counter = self.spawn_link(otpy.child(Counter).opts(id="inner"))
+
+    @otpy.call
+    def add(self) -> int:
+        self.counter.call(Counter.add)
+        return self.counter.call(Counter.save)
+
+
+class Odd(Counter):
+    """Persists what is no plain data."""
+
+    def persist(self) -> dict[str, Any]:
+        return {"orders": [1, {"lock": object()}]}

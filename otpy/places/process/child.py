@@ -21,6 +21,7 @@ from otpy.places.process.limits import MemoryWatch, cpu_blame
 from otpy.places.process.line import Line
 from otpy.places.process.refs import Refs
 from otpy.places.process.say import Born, Say
+from otpy.places.process.states import hear_state
 from otpy.places.process.ties import forget_names, hear_tie
 from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
@@ -268,6 +269,8 @@ class Child:
                 self._notice_idle()
             case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
                 self._pass_on(to, frame)
+            case [Say.STATE, *words]:
+                hear_state(self, words)
             case _ if hear_tie(self, frame):
                 pass
             case _:

@@ -38,6 +38,7 @@ from otpy.places.process.main_home import MainHome
 from otpy.places.process.origin import Surroundings, enter
 from otpy.places.process.refs import FarRef, Refs
 from otpy.places.process.say import Born, Say
+from otpy.places.process.states import FarStates
 from otpy.runtime.actor import Actor
 from otpy.runtime.birth import begin
 from otpy.runtime.links import Monitor, watch
@@ -208,6 +209,8 @@ class Inside:
         if terms["redact"] is not None:
             redact = _hide_all if terms["redact"] is True else terms["redact"]
             system.show = veil(redact, name_ref)
+        if terms["state"] is not None:
+            system.checkpoints = FarStates(self.line, terms["state"])
         if terms["max_queue"] is not None:
             root.mailbox = InnerBox(root, terms["max_queue"], terms["overflow"], self)
         if is_async:

@@ -58,7 +58,10 @@ class Port(Actor):
         parent = None if ref.parent is None else ref.parent.path
         child.line.say(Say.PREPARE, ref.path, parent, list(origin.surroundings))
         ref.system.beyonds[ref] = child.view = View(child)
-        terms = _terms(box.options) | {"redact": _carried(child, ref.system.redact)}
+        terms = _terms(box.options) | {
+            "redact": _carried(child, ref.system.redact),
+            "state": None if ref.system.checkpoints is None else ref.system.checkpoints.max_bytes,
+        }
         child.line.say(Say.START, self.inside, list(args), kwargs, terms)
         box.open(child.line)
         return PENDING

@@ -22,6 +22,7 @@ from otpy.places.process.output import Output
 from otpy.places.process.pulse import Heartbeats
 from otpy.places.process.say import Say
 from otpy.places.process.spares import Spares
+from otpy.places.process.states import Clerk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +58,7 @@ class Ports:
         self.heartbeats = Heartbeats(self.listener)
         self.circles = Circles(self.listener)
         self.helm = Helm(self.listener, self._hear, self._lose_helper)
+        self.clerk = Clerk()
         self._system = system
         # Guards `_children`, the spares and `_closing`. RLock: who ends all forgets each.
         self._lock = threading.RLock()

@@ -77,6 +77,8 @@ class Say:
     """number, name"""
     EVENT = 34
     """name of the event's class, its facts"""
+    STATE = 38
+    """number, `take`, `settle` or `save`, path, incarnation, and what `states` puts there; a settle has no answer"""
     AWAIT = 36
     """name, whether it is awaited from now on, or no longer"""
 
