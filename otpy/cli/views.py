@@ -216,6 +216,8 @@ def _facts(record: ActorRecord) -> Iterator[tuple[str, str]]:
     yield "monitors", str(record.monitors)
     yield "resources", _listed(record.resources)
     yield "timers", str(record.timers)
+    if record.saved is not None:
+        yield "state saved", f"{duration(record.saved)} ago"
     if record.process is not None:
         yield from _process_facts(record.process)
 

@@ -84,6 +84,8 @@ class ActorRecord:
     """How many it may have."""
     timers: int = 0
     """Timers that will send it something."""
+    saved: float | None = None
+    """Seconds since what it persists was written; None when nothing is."""
     process: ProcessRecord | None = None
     """Its process, if it has one of its own."""
 

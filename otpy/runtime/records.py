@@ -132,8 +132,9 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
     running = seat is not None and current is not None
     crew = crew_of(ref)
     more = ref.more
+    path = ref.path
     return ActorRecord(
-        path=ref.path,
+        path=path,
         id=str(ref.id) if ref is not system.root else system.name,
         kind=ref.kind,
         type="supervisor" if ref.actor_class.is_supervisor else "worker",
@@ -160,6 +161,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         handlers=len(crew.nodes) if crew is not None else 0,
         max_concurrency=ref.actor_class.max_concurrency,
         timers=0 if more is None else more.timer_count,
+        saved=None if system.checkpoints is None else system.checkpoints.age(path),
     )
 
 

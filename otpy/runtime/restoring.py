@@ -77,8 +77,8 @@ class Checkpoints(Protocol):
         """Its `init` has succeeded, or has failed; for no fault of its state, when it is excused."""
         ...
 
-    def saved_at(self, path: str) -> float | None:
-        """When the state of a path was written, in seconds since 1970; None when there is none."""
+    def age(self, path: str) -> float | None:
+        """Seconds since the state of a path was written; None when there is none. Waits for nobody."""
         ...
 
     def close(self) -> None:

@@ -144,10 +144,10 @@ class StateStore:
         file, kind = self._states.path, type(problem).__name__
         self._system.events.emit(StoreFailed(path=path, store=file, error=kind, problem=problem.problem))
 
-    def saved_at(self, path: str) -> float | None:
-        """As `Checkpoints.saved_at`."""
+    def age(self, path: str) -> float | None:
+        """As `Checkpoints.age`."""
         row = self._rows.get(self._key(path))
-        return None if row is None else row.saved_at / 1_000
+        return None if row is None else max(0.0, (self._wall() - row.saved_at) / 1_000)
 
     def close(self) -> None:
         """As `Checkpoints.close`."""

@@ -223,6 +223,12 @@ def test_all_that_is_known_of_an_actor() -> None:
     ]
 
 
+def test_of_an_actor_that_persists_it_says_when_that_was() -> None:
+    shown = printed(info_view(Detail(record=worker("shop/cache", saved=125.0), stack=None)))
+
+    assert "state saved  2m ago" in shown
+
+
 def test_a_supervisor_tells_its_strategy_and_a_running_actor_its_stack() -> None:
     lines = printed(info_view(Detail(record=supervisor("shop", 3), stack="one\n  two")))
     words = [line.split() for line in lines]

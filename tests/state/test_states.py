@@ -108,6 +108,15 @@ def test_a_killed_incarnation_writes_nothing(file: Path) -> None:
         assert system.start(COUNTER).call(Counter.look) == (0, None)
 
 
+def test_the_inspector_says_how_long_ago_it_was_saved(file: Path) -> None:
+    with started(file) as system:
+        ref = system.start(COUNTER)
+        assert system.record("shop/counter").saved is None
+        ref.call(Counter.save)
+        system.clock.advance(90.0)
+        assert system.record("shop/counter").saved == 90.0
+
+
 def test_each_restored_state_is_told(file: Path) -> None:
     with started(file) as system:
         system.start(COUNTER)

@@ -56,7 +56,7 @@ class FarStates:
         """As `Checkpoints.settle`."""
         self._line.say(Say.STATE, 0, "settle", path, list(number), is_begun, is_excused)
 
-    def saved_at(self, path: str) -> float | None:  # noqa: ARG002 - as `Checkpoints`
+    def age(self, path: str) -> float | None:  # noqa: ARG002 - as `Checkpoints`
         """Known in the parent, where it is shown."""
         return None
 

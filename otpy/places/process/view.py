@@ -153,7 +153,10 @@ class Sight:
         return replace(inner, **kept, status=status, queue=inner.queue + outer.queue, process=self._process)
 
 
-_OUTSIDE = ("path", "id", "place", "number", "name", "uptime", "restarts", "links", "monitors", "last_exit", "trouble")
+_OUTSIDE = (
+    *("path", "id", "place", "number", "name", "uptime", "restarts", "links", "monitors", "last_exit", "trouble"),
+    "saved",
+)
 
 LATE = object()
 """There was no answer in time."""
