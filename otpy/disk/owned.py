@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from otpy.core.points import point
 from otpy.core.value import value
 from otpy.disk.files import FileError, FileLock, make_file, refuse_network
 from otpy.disk.sqlite import KEPT_OPEN, SYNCHRONOUS, check, meaning_of, settings
@@ -46,6 +47,8 @@ class Layout:
     """What is said when somebody has it open."""
     forked: str
     """What is said to a fork that would use it."""
+    point: str
+    """What the points at its commits begin with: `otpy.core.points`."""
 
 
 class OwnedFile:
@@ -63,6 +66,7 @@ class OwnedFile:
         """
         self.path = path
         self._layout, self._profile, self._patience = layout, profile, patience
+        self._before, self._after = (f"{layout.point}.commit.{when}" for when in ("before", "after"))
         self._pid = os.getpid()
         self._is_doubtful = False
         with self.failures():
@@ -95,7 +99,9 @@ class OwnedFile:
         self._db.execute("begin immediate")
         try:
             yield self._db
+            point(self._before, "sqlite")
             self._db.execute("commit")
+            point(self._after, "sqlite")
         except BaseException:
             if self._db.in_transaction:
                 with suppress(sqlite3.Error):  # some failures end it by themselves

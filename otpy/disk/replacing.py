@@ -7,6 +7,7 @@ import os
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
+from otpy.core.points import point
 from otpy.disk.files import OWNER_ONLY, sync
 
 if TYPE_CHECKING:
@@ -39,16 +40,20 @@ def replace_file(path: Path, data: bytes, guard: Callable[[], AbstractContextMan
     try:
         fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY)
         try:
+            point("file.write", "file")
             _write_all(fd, data)
+            point("file.sync", "file")
             os.fsync(fd)
         finally:
             os.close(fd)
         with guard():
+            point("file.rename", "file")
             os.replace(new, path)  # noqa: PTH105 - a step at which tests end the program, as the others here
     except BaseException:
         with suppress(OSError):
             os.unlink(new)  # noqa: PTH108 - as above
         raise
+    point("file.renamed", "file")
     sync(path.parent)
 
 

@@ -133,6 +133,7 @@ LAYOUT = Layout(
     make=_make,
     error=StateFileError,
     taken="another program, or another system of this one, has it open",
+    point="state",
     forked="it was opened before a fork: a child keeps no states",
 )
 

@@ -52,9 +52,9 @@ class VirtualClock:
             raise RuntimeError(text)
         until = self._now + seconds
         self._settle()
-        while self._fire_next(until):
+        while self._fire_next(max(until, self._now)):
             self._settle()
-        self._now = until
+        self._now = max(until, self._now)  # somebody may have made it leap
 
     def step(self) -> bool:
         """Go to the next timer, however far, and fire all that are due then, without waiting; False when there is none.
@@ -66,6 +66,19 @@ class VirtualClock:
         while self._fire_next(self._now):
             pass
         return True
+
+    def leap(self, seconds: float) -> None:
+        """Be so much later at once, as after a machine was suspended: what comes due in between has not fired.
+
+        Runs in any thread, also an actor's, and waits for nobody. The next `advance` or `step` fires what is due.
+
+        Raises:
+            ValueError: time does not go back; the time of day may: `otpy.testing.faults.jump`.
+        """
+        if not seconds >= 0:
+            text = f"time goes forward: seconds >= 0, got {seconds!r}"
+            raise ValueError(text)
+        self._now += seconds
 
     def attach(self, system: System) -> None:
         """Move the time of a system; called by each that is made with this clock, and held weakly."""

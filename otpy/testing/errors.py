@@ -2,6 +2,8 @@
 
 OtpyError
 ├── ExplorationError (AssertionError)   a seed breaks the scenario, an invariant, or leaves something behind
+├── FaultError (ValueError)             a fault cannot be armed so, or not where it is to fire
+├── FaultNotFiredError (AssertionError) a test of a fault that nobody has met
 ├── RealWorldError (RuntimeError)       code on the event loop wants a socket, a process or a thread
 └── StalledError (RuntimeError)         deadlock: nothing can happen any more
 """
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from otpy.testing.trace import Step
 
-__all__ = ["ExplorationError", "RealWorldError", "StalledError"]
+__all__ = ["ExplorationError", "FaultError", "FaultNotFiredError", "RealWorldError", "StalledError"]
 
 SHOWN = 25
 """Steps of a run that its error shows; `replay` returns all of them."""
@@ -35,6 +37,20 @@ class ExplorationError(OtpyError, AssertionError):
         shown = "\n".join(f"  {step}" for step in self.steps[-SHOWN:])
         again = f"replay it with explore(scenario, seeds=[{seed}]) or replay(scenario, {seed})"
         super().__init__(f"seed {seed}: {type(problem).__name__}: {problem}\n{again}\nits last steps:\n{shown}")
+
+
+class FaultError(OtpyError, ValueError):
+    """A fault cannot be armed so, or cannot fire where it was armed; the message says what can."""
+
+
+class FaultNotFiredError(OtpyError, AssertionError):
+    """Faults were armed that have not fired: the test has tested nothing of them."""
+
+    def __init__(self, missing: Iterable[str]) -> None:
+        """Name them."""
+        self.missing = tuple(missing)
+        """Each as a sentence: what was armed where, and how often somebody came by."""
+        super().__init__("faults that never fired: " + "; ".join(self.missing))
 
 
 class RealWorldError(OtpyError, RuntimeError):

@@ -17,7 +17,10 @@ from otpy import front
 from support.source import ROOT, Module, house
 
 HOUSE = house()
-FRONT_DOORS = ("otpy", "otpy.errors", "otpy.events", "otpy.health", "otpy.jobs", "otpy.resilience", "otpy.testing")
+FRONT_DOORS = (
+    *("otpy", "otpy.errors", "otpy.events", "otpy.health", "otpy.jobs", "otpy.resilience", "otpy.testing"),
+    "otpy.testing.faults",
+)
 """The public modules of style.md, 8; those not built yet join with their first file."""
 
 PUBLIC = [name for name in FRONT_DOORS if name in HOUSE]

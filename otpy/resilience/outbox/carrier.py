@@ -8,6 +8,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.points import apoint, point
 from otpy.core.text import safe_repr
 from otpy.resilience.outbox.batch import Receipt
 from otpy.runtime.request import cast
@@ -63,7 +64,9 @@ class PlainCarrier(GenServer):
         """Call it; whatever it does, it is told."""
         self.sending = f"{len(flight.batch.rows)} rows of {flight.batch.topic}"
         try:
+            point("outbox.send.before")
             found = self._function(flight.batch)
+            point("outbox.send.after")
         except Exception as error:  # noqa: BLE001 - the user's code
             flight.landed(flight.ticket, None, error)
         else:
@@ -97,7 +100,9 @@ class AsyncCarrier(GenServer):
         self.sending = f"{len(flight.batch.rows)} rows of {flight.batch.topic}"
         self._tasks[flight.ticket] = asyncio.current_task()
         try:
+            await apoint("outbox.send.before")
             found = await self._function(flight.batch)
+            await apoint("outbox.send.after")
         except asyncio.CancelledError:
             if flight.ticket in self._tasks:  # the actor is killed, or told to stop
                 raise

@@ -22,6 +22,7 @@ LAYOUT = Layout(
     make=make,
     error=OutboxFileError,
     taken="another program, or another outbox of this one, has it open",
+    point="outbox",
     forked="it was opened before a fork: a child needs an outbox of its own",
 )
 

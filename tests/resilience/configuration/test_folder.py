@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ from otpy.events import ConfigurationDegraded, ConfigurationRecovered, Configura
 from otpy.resilience import ConfigurationError, ConfigurationFileError, Document
 from otpy.resilience.configuration.document import MAGIC, sealed
 from otpy.resilience.configuration.folder import Folder
-from otpy.testing import Gate, Recorder, VirtualSystem
+from otpy.testing import Gate, Recorder, VirtualSystem, faults
 from support.configurations import Rates, program, running
 from support.forks import in_a_child
 
@@ -156,41 +155,18 @@ def test_it_is_for_its_owner_alone(folder: Path) -> None:
 # A disk that is full, or fails.
 
 
-class Disk:
-    """Fails at one of the steps, while it is told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.fails: str | None = None
-        self.number = errno.ENOSPC
-        for step in ("write", "fsync", "replace"):
-            monkeypatch.setattr(os, step, self.watched(step, getattr(os, step)))
-
-    def watched(self, step: str, function: Any) -> Any:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            if self.fails == step:
-                raise OSError(self.number, os.strerror(self.number))
-            return function(*args, **kwargs)
-
-        return run
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Disk:
-    return Disk(monkeypatch)
-
-
-@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("point", ["file.write", "file.sync", "file.rename"])
 def test_on_a_full_disk_what_is_in_use_stays_so_and_new_ones_come_when_there_is_room(
-    folder: Path, hub: Rates, disk: Disk, step: str
+    folder: Path, hub: Rates, point: str
 ) -> None:
     one = running(folder, hub)
     system = program(one)
     hub.has(3)
-    disk.fails = step
     with Recorder(system) as events:
-        for _ in range(3):
-            with pytest.raises(ConfigurationError, match="cannot be kept: No space left"):
-                one.refresh()
+        with faults.armed(faults.Script().at(point, faults.disk_full(), times=None)):
+            for _ in range(3):
+                with pytest.raises(ConfigurationError, match="cannot be kept: No space left"):
+                    one.refresh()
         assert (one.version, one.current()) == (2, 20)
         assert sorted(path.name for path in folder.iterdir()) == [
             "lock-open",
@@ -199,36 +175,33 @@ def test_on_a_full_disk_what_is_in_use_stays_so_and_new_ones_come_when_there_is_
             "version-1",
             "version-2",
         ]
-        disk.fails = None
         assert one.refresh() == 3
     assert [event.why for event in events.of(ConfigurationDegraded)][:1] == ["No space left on device"]
     assert len(events.of(ConfigurationRecovered)) == 1
     system.stop()
 
 
-def test_an_agent_starts_on_a_full_disk(folder: Path, away: Rates, disk: Disk) -> None:
-    disk.fails = "write"
-    one = running(folder, away)
-    system = program(one)
-    assert (one.version, one.look().why) == (2, "No space left on device")
-    disk.fails = None
+def test_an_agent_starts_on_a_full_disk(folder: Path, away: Rates) -> None:
+    with faults.armed(faults.Script().at("file.write", faults.disk_full(), times=None)):
+        one = running(folder, away)
+        system = program(one)
+        assert (one.version, one.look().why) == (2, "No space left on device")
     system.clock.advance(70.0)
     assert "No space" not in str(one.look().why)
     system.stop()
 
 
-def test_one_on_trial_whose_crash_could_not_be_counted_is_passed_over(folder: Path, hub: Rates, disk: Disk) -> None:
+def test_one_on_trial_whose_crash_could_not_be_counted_is_passed_over(folder: Path, hub: Rates) -> None:
     one = running(folder, hub)
     system = program(one)
     hub.has(3)
     one.refresh()
     system.stop()
     hub.error = ConnectionError("no hub")
-    disk.fails, disk.number = "fsync", errno.EIO
-    one = running(folder, hub)
-    system = program(one)
-    assert one.version == 2
-    disk.fails = None
+    with faults.armed(faults.Script().at("file.sync", faults.fsync_error(), times=None)):
+        one = running(folder, hub)
+        system = program(one)
+        assert one.version == 2
     system.stop()
 
 

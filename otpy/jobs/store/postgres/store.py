@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import psycopg
 
+from otpy.core.points import point
 from otpy.jobs.errors import StoreError
 from otpy.jobs.store.postgres import leading
 from otpy.jobs.store.postgres.calls import CALL, Listener
@@ -109,10 +110,12 @@ class PostgresStore:
             try:
                 yield transaction
                 transaction.finish()
+                point("jobs.commit.before", "postgres")
             except BaseException as error:
                 self._undo(session, error)
                 raise
             self._commit(session, transaction)
+            point("jobs.commit.after", "postgres")
             self._counted = counts.written if self._counted > GATHER else self._counted + counts.written
             transaction.committed()
             if transaction.has_company is not None:

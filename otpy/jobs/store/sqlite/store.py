@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otpy.core.clock import wall_clock
+from otpy.core.points import point
 from otpy.disk.files import FileError, FileLock, make_file, refuse_network
 from otpy.disk.sqlite import KEPT_OPEN, check, settings
 from otpy.jobs.errors import ArgumentsError, StoreError
@@ -85,7 +86,9 @@ class SqliteStore:
                 transaction = SqliteTransaction(self._db, self._now(), self._known, self._redact)
                 yield transaction
                 transaction.finish()
+                point("jobs.commit.before", "sqlite")
                 self._db.execute("commit")
+                point("jobs.commit.after", "sqlite")
                 transaction.committed()
             except BaseException:
                 if self._db.in_transaction:

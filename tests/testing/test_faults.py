@@ -1,0 +1,395 @@
+"""Faults at named points: what fires is drawn from a seed, recorded, and missed when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import otpy
+from otpy.core.clock import wall_clock
+from otpy.core.points import watches
+from otpy.testing import VirtualSystem, faults
+from otpy.testing.faults import FaultError, FaultNotFiredError, Script, armed
+from otpy.testing.faults.environment import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class Oops(Exception):
+    """Raised by a fault."""
+
+
+class Worker(otpy.GenServer):
+    def init(self) -> None:
+        self.done = 0
+
+    @otpy.call
+    def work(self) -> int:
+        faults.point("work")
+        self.done += 1
+        return self.done
+
+    @otpy.cast
+    def go_on(self) -> None:
+        faults.point("work")
+        self.done += 1
+
+
+class AsyncWorker(otpy.GenServer):
+    def init(self) -> None:
+        self.ended_at = -1.0
+
+    @otpy.cast
+    async def go_on(self) -> None:
+        await faults.apoint("work")
+        self.ended_at = self.system.clock.now()
+
+    @otpy.call
+    async def last(self) -> float:
+        return self.ended_at
+
+
+@pytest.fixture
+def system(virtual_system: VirtualSystem) -> VirtualSystem:
+    return virtual_system
+
+
+def fires(script: Script, name: str = "p", times: int = 40) -> list[int]:
+    """The passes at which something is raised."""
+    found = []
+    with armed(script):
+        for number in range(1, times + 1):
+            try:
+                faults.point(name)
+            except Oops:
+                found.append(number)
+    return found
+
+
+def test_a_point_does_nothing_unless_a_script_is_armed() -> None:
+    script = Script().at("p", faults.raises(Oops), times=None)
+    faults.point("p")
+    assert fires(script, times=2) == [1, 2]
+    faults.point("p")
+    assert script.passed("p") == 2
+    assert watches() == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [1]),
+        ({"after": 3}, [4]),
+        ({"after": 2, "times": 3}, [3, 4, 5]),
+        ({"times": None, "after": 38}, [39, 40]),
+    ],
+)
+def test_it_fires_after_so_many_passes_and_so_often(options: dict[str, int], expected: list[int]) -> None:
+    assert fires(Script().at("p", faults.raises(Oops), **options)) == expected
+
+
+def test_the_same_seed_fires_at_the_same_passes_whatever_happens_at_other_points() -> None:
+    def script() -> Script:
+        return Script(seed=7).at("p", faults.raises(Oops), chance=0.2, times=None)
+
+    alone = fires(script())
+    one = script().at("q", faults.raises(Oops), chance=0.5, times=None)
+    threads = [threading.Thread(target=fires_quietly, args=(one, "q")) for _ in range(3)]
+    with armed(one):
+        for thread in threads:
+            thread.start()
+        beside = fires_quietly(one, "p")
+        for thread in threads:
+            thread.join()
+
+    assert 3 <= len(alone) <= 15
+    assert beside == alone
+    assert fires(Script(seed=8).at("p", faults.raises(Oops), chance=0.2, times=None)) != alone
+
+
+def fires_quietly(script: Script, name: str) -> list[int]:
+    assert script in watches()
+    found = []
+    for number in range(1, 41):
+        try:
+            faults.point(name)
+        except Oops:
+            found.append(number)
+    return found
+
+
+def test_what_fired_is_recorded_and_what_did_not_is_missed(system: VirtualSystem) -> None:
+    worker = system.start(Worker)
+    script = Script().at("work", faults.raises(Oops), after=1).at("wrok", faults.kill())
+    script.at("work", faults.hang(), after=99)
+    with armed(script):
+        assert worker.call(Worker.work) == 1
+        with pytest.raises(otpy.errors.CallExitError):
+            worker.call(Worker.work)
+
+    assert [(one.point, one.fault, one.number, one.path) for one in script.fired] == [("work", "raise", 2, worker.path)]
+    with pytest.raises(FaultNotFiredError) as caught:
+        script.assert_fired()
+    assert caught.value.missing == (
+        "hang at 'work' (passed 2 times)",
+        "kill at 'wrok' (nobody came by; did you mean 'work'?)",
+    )
+
+
+def test_several_at_one_point_take_turns() -> None:
+    script = Script().at("p", faults.raises(Oops, "first")).at("p", faults.raises(Oops, "second"), times=2)
+    said = []
+    with armed(script):
+        for _ in range(4):
+            try:
+                faults.point("p")
+            except Oops as error:
+                said.append(str(error))
+    assert said == ["first", "second", "second"]
+    script.assert_fired()
+
+
+def test_an_error_names_its_point() -> None:
+    with armed(Script().at("p", faults.raises(ConnectionError))), pytest.raises(ConnectionError, match="at p, the 1"):
+        faults.point("p")
+
+
+def test_an_actor_is_killed_in_the_middle_of_its_code(system: VirtualSystem) -> None:
+    worker = system.start(Worker)
+    with armed(Script().at("work", faults.kill_actor())) as script:
+        with pytest.raises(otpy.errors.CallExitError):
+            worker.call(Worker.work)
+        assert worker.reason == otpy.Killed()
+    script.assert_fired()
+
+
+def test_a_program_cannot_be_taken_for_an_actor() -> None:
+    script = Script().at("p", faults.kill_actor())
+    with armed(script), pytest.raises(FaultError, match="no actor runs here"):
+        faults.point("p")
+
+
+def test_an_actor_hangs_until_it_is_released_or_told_to_stop(system: VirtualSystem) -> None:
+    one, other = system.start(Worker), system.start(Worker)
+    with armed(Script().at("work", faults.hang(), times=2)) as script:
+        one.cast(Worker.go_on)
+        other.cast(Worker.go_on)
+        system.wait_idle()
+        assert len(script.fired) == 2
+        other.exit(otpy.Shutdown("enough"))
+        system.wait_idle()
+        assert other.reason == otpy.Shutdown("enough")
+        script.release()
+        assert one.call(Worker.work) == 2
+
+
+def test_nobody_hangs_when_the_block_is_over(system: VirtualSystem) -> None:
+    one, two = system.start(Worker), system.start(AsyncWorker)
+    with armed(Script().at("work", faults.hang(), times=None)):
+        one.cast(Worker.go_on)
+        two.cast(AsyncWorker.go_on)
+        system.wait_idle()
+        faults.point("elsewhere")
+    assert one.call(Worker.work) == 2
+    assert two.call(AsyncWorker.last) == 0.0
+
+
+def test_who_hangs_deaf_is_a_zombie_when_it_is_killed(system: VirtualSystem) -> None:
+    one = system.start(Worker)
+    with armed(Script().at("work", faults.hang(deaf=True))):
+        one.cast(Worker.go_on)
+        system.wait_idle()
+        one.kill()
+        assert [zombie.path for zombie in system.zombies()] == [one.path]
+    system.wait_idle()
+
+
+def test_slow_takes_time_on_the_systems_clock(system: VirtualSystem) -> None:
+    one, two = system.start(Worker), system.start(AsyncWorker)
+    with armed(Script().at("work", faults.slow(5.0), times=2)):
+        one.cast(Worker.go_on)
+        two.cast(AsyncWorker.go_on)
+        system.wait_idle()
+        system.clock.advance(4.9)
+        system.clock.advance(0.2)
+    assert one.call(Worker.work) == 2
+    assert two.call(AsyncWorker.last) == 5.0
+
+
+def test_real_time_is_taken_for_real() -> None:
+    with armed(Script().at("p", faults.slow(0.02, real=True)).at("q", faults.slow(0.02, real=True))):
+        before = time.monotonic()
+        faults.point("p")
+        asyncio.run(faults.apoint("q"))
+        assert time.monotonic() - before >= 0.04
+
+
+def test_the_time_of_day_jumps_and_is_right_again_afterwards() -> None:
+    before = wall_clock()
+    with armed(Script().at("p", faults.jump(-3600.0)).at("p", faults.jump(7200.0))):
+        faults.point("p")
+        assert before - 3_601_000 < wall_clock() < before - 3_500_000
+        faults.point("p")
+        assert wall_clock() >= before + 3_600_000
+    assert before <= wall_clock() < before + 60_000
+
+
+class Sleeper(otpy.GenServer):
+    def init(self) -> None:
+        self.heard: list[float] = []
+        self.send_after(1.0, "due")
+
+    def handle_info(self, message: object) -> None:
+        self.heard.append(self.system.clock.now())
+
+    @otpy.cast
+    def suspend(self) -> None:
+        faults.point("lid")
+
+    @otpy.call
+    def look(self) -> list[float]:
+        return self.heard
+
+
+def test_a_virtual_clock_leaps_and_what_was_due_is_late(system: VirtualSystem) -> None:
+    one = system.start(Sleeper)
+    with armed(Script().at("lid", faults.jump(3600.0, clock="system"))):
+        one.cast(Sleeper.suspend)
+        system.wait_idle()
+    assert (system.clock.now(), one.call(Sleeper.look)) == (3600.0, [])
+    system.clock.advance(0.0)
+    assert one.call(Sleeper.look) == [3600.0]
+
+
+def test_a_full_disk_is_said_as_whoever_writes_there_says_it() -> None:
+    script = Script().at("p", faults.disk_full()).at("p", faults.fsync_error()).at("p", faults.disk_full(sqlite=True))
+    with armed(script):
+        with pytest.raises(OSError, match="No space") as full:
+            faults.point("p")
+        with pytest.raises(OSError, match="Input/output") as broken:
+            faults.point("p")
+        with pytest.raises(sqlite3.OperationalError) as said:
+            faults.point("p")
+    assert (full.value.errno, broken.value.errno) == (errno.ENOSPC, errno.EIO)
+    assert said.value.sqlite_errorname == "SQLITE_FULL"
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: Script().at("p", faults.kill(), chance=0.0), "0 < chance"),
+        (lambda: Script().at("p", faults.kill(), after=-1), "after"),
+        (lambda: Script().at("p", faults.kill(), times=0), "times"),
+        (lambda: Script().at("", faults.kill()), "point"),
+        (lambda: Script().at("p", faults.kill), "is no fault"),  # type: ignore[arg-type]
+        (lambda: Script().at("outbox.send.before", faults.disk_full()), "nothing is written there"),
+        (lambda: faults.slow(-1.0), "seconds"),
+        (lambda: faults.jump(-1.0, clock="system"), "goes back"),
+        (lambda: faults.raises("Oops"), "class of an error"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_armed_is_refused(make: Callable[[], object], problem: str) -> None:
+    with pytest.raises(FaultError, match=problem):
+        make()
+
+
+def test_a_fault_of_links_is_refused_elsewhere() -> None:
+    with armed(Script().at("p", faults.cut())), pytest.raises(FaultError, match="points of a Link"):
+        faults.point("p")
+
+
+# In programs of their own.
+
+
+@pytest.mark.parametrize(
+    ("said", "options", "expected"),
+    [
+        ("p=raise(ValueError)@3", {}, [3]),
+        ("p=raise(ValueError)@2*3", {}, [2, 3, 4]),
+        ("seed=7; p=raise(builtins.ValueError)%0.2*all", {"seed": 7, "chance": 0.2, "times": None}, None),
+    ],
+)
+def test_a_text_says_the_same_as_a_script(said: str, options: dict[str, int], expected: list[int] | None) -> None:
+    def raised(script: Script) -> list[int]:
+        found = []
+        with armed(script):
+            for number in range(1, 41):
+                try:
+                    faults.point("p")
+                except ValueError:
+                    found.append(number)
+        return found
+
+    if expected is None:
+        script = Script(options.pop("seed"))
+        expected = raised(script.at("p", faults.raises(ValueError), **options))
+    assert raised(parse(said)) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("p", "POINT=FAULT"),
+        ("p=kil", "did you mean 'kill'"),
+        ("p=kill(", "FAULT, FAULT"),
+        ("p=kill(9)", "no argument"),
+        ("p=slow(fast)", "no number"),
+        ("p=kill@first", "no number"),
+        ("p=raise(Oops)", "no error 'Oops'"),
+        ("p=raise(os.path)", "is no error"),
+    ],
+)
+def test_a_text_that_says_nothing_is_refused(said: str, problem: str) -> None:
+    with pytest.raises(FaultError, match=problem):
+        parse(said)
+
+
+PROGRAM = """
+import sys
+from otpy.testing import faults
+print("armed" if faults.from_environment() else "not armed", flush=True)
+for number in range(5):
+    faults.point("step")
+    print(number, flush=True)
+"""
+
+
+def run(environ: dict[str, str]) -> tuple[int, list[str], str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout.split("\n")[:-1], done.stderr
+
+
+def test_a_program_that_asks_for_it_kills_itself_and_what_did_it_is_on_record(tmp_path: Path) -> None:
+    record = tmp_path / "fired"
+    code, said, told = run({"OTPY_FAULTS": f"record={record};step=kill@3"})
+
+    assert (code, said) == (-signal.SIGKILL, ["armed", "0", "1"])
+    assert "faults are armed by OTPY_FAULTS" in told
+    [firing] = faults.fired_in(record)
+    assert (firing.point, firing.fault, firing.number) == ("step", "kill", 3)
+    assert faults.fired_in(tmp_path / "none") == []
+
+
+def test_nothing_is_armed_without_the_variable_or_without_being_asked_for() -> None:
+    assert faults.from_environment({}) is None
+    assert faults.from_environment({"OTPY_FAULTS": " "}) is None
+    assert watches() == ()
