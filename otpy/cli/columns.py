@@ -31,6 +31,8 @@ class Layout:
     """These go, in this order."""
     least_name: int = 1_000
     """Then names shrink to this many columns, if that helps."""
+    least_last: int = 1_000
+    """No column gives way so that the last one has more than this; what is longer is cut at the edge."""
 
 
 @dataclass(slots=True)
@@ -90,10 +92,12 @@ def _widths(lines: Sequence[Line], width: int, layout: Layout) -> dict[str, int]
     widths = {NAME: max((cell_len(line.name) for line in lines), default=0)}
     for column in layout.columns:
         widths[column] = max((cell_len(line.cells.get(column, "")) for line in lines), default=0)
+    last = layout.columns[-1]
+    needed = widths | {last: min(widths[last], layout.least_last)}
     for column in layout.give_way:
-        if _total(widths) > width:
-            widths[column] = 0
-    too_wide = max(0, _total(widths) - width)
+        if _total(needed) > width:
+            widths[column] = needed[column] = 0
+    too_wide = max(0, _total(needed) - width)
     widths[NAME] = max(min(widths[NAME], layout.least_name), widths[NAME] - too_wide)
     return {column: cells for column, cells in widths.items() if cells}
 

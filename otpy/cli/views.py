@@ -62,7 +62,10 @@ MAX_GUIDES = 200
 """Characters of guides before a name; a tree that deep shows on no screen."""
 
 TREE = Layout(
-    ("kind", "state", "up", "restarts", "queue", "note"), ("kind", "up", "restarts", "queue", "note"), least_name=16
+    ("kind", "state", "up", "restarts", "queue", "note"),
+    ("kind", "up", "restarts", "queue", "note"),
+    least_name=16,
+    least_last=32,
 )
 PROGRAMS = Layout(("pid", "up", "actors", "threads", "zombies", "control", "otpy", "command"))
 

@@ -61,6 +61,16 @@ def test_a_narrow_screen_keeps_names_and_states() -> None:
     ]
 
 
+def test_what_is_the_matter_with_one_actor_takes_no_column_from_the_others() -> None:
+    trouble = "degraded for 4s: ConnectionRefusedError: [Errno 111] Connection refused"
+    ill = worker("shop/cache", trouble=trouble, uptime=4.0)
+
+    assert tree([supervisor("shop", 1), ill], 96) == [
+        "shop       Supervisor  one_for_one  up 2m                       1 child",
+        "└── cache  Cache       idle         up 4s  restarts 0  queue 0  degraded for 4s: ConnectionRefu…",
+    ]
+
+
 def test_guides_can_be_plain_ascii() -> None:
     snapshot = Snapshot(system=SHOP, records=tuple(shop()[:2]), zombies=(), left_out=0)
 
