@@ -1,10 +1,10 @@
-"""Plays what a page shows: files that are written, commands in two terminals, and what they print.
+"""Plays what a page shows: files that are written, commands in two or three terminals, and what they print.
 
 A page's blocks are marked in their first line: `python file=shop.py` is written into the page's folder, `console first`
-runs in the first terminal, where programs stay, `console second` in another one, each command until it ends. In a
-console block a line that begins with `$` is a command, the others are what it prints: figures may differ, `…` in a line
-stands for any text, a line of `…` alone for any lines. A `console first` block without a command shows what its program
-prints next; the player waits for that before it goes on, as a reader would.
+runs in the first terminal, where programs stay, as they do in the third; `console second` in another one, each command
+until it ends. In a console block a line that begins with `$` is a command, the others are what it prints: figures may
+differ, `…` in a line stands for any text, a line of `…` alone for any lines. A `console first` or `third` block without
+a command shows what its program prints next; the player waits for that before it goes on, as a reader would.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 SHELL = "/bin/sh"
+STAYING = {"first", "third"}
+"""The terminals in which programs stay."""
 PATIENCE = 30.0
 """Seconds for a command, or until a program prints what its page shows next; only a failing test waits so long."""
 OTPY = f"import otpy.control.client as client; client.HELLO_TIME = {PATIENCE / 2}; from otpy.cli import main; main()"
@@ -56,65 +58,66 @@ class Session:
             "PYTHONUNBUFFERED": "1",
             "COLUMNS": "100",
         }
-        self._first: subprocess.Popen[str] | None = None
+        self._programs: dict[str, subprocess.Popen[str]] = {}  # by their terminals
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._first is not None:
-            self._interrupt()
+        for terminal in reversed([*self._programs]):
             try:
-                self._first.communicate(timeout=PATIENCE)
+                self._end(terminal)
             finally:
-                self._first.kill()
+                self._programs[terminal].kill()
 
     def play(self, block: Block) -> None:
         """Do what one block says; raises AssertionError where it prints something else."""
         for mark in block.marks:
             if mark.startswith("file="):
                 (self.folder / mark.removeprefix("file=")).write_text(block.code)
-        if "first" in block.marks:
-            self._play_first(block)
+        for terminal in STAYING & {*block.marks}:
+            self._play_staying(terminal, block)
         if "second" in block.marks:
             for command, shown in commands_in(block.code):
                 done = self._run(command)
                 assert alike(shown, done.splitlines()), f"{block}: {command}\nprints\n{done}"
 
-    def _play_first(self, block: Block) -> None:
+    def _play_staying(self, terminal: str, block: Block) -> None:
         for command, shown in commands_in(block.code):
             if command == "^C":
-                self._interrupt()
+                self._interrupt(terminal)
             elif command:
-                self._end_first()
-                self._first = self._open(command)
-            self._await(block, shown)
+                self._end(terminal)
+                self._programs[terminal] = self._open(command)
+            self._await(terminal, block, shown)
 
-    def _await(self, block: Block, shown: list[str]) -> None:
-        """Read what the first terminal prints until the last of these lines has come; what lies between may be more."""
-        assert self._first is not None, f"{block}: nothing runs in the first terminal"
-        assert self._first.stdout is not None
+    def _await(self, terminal: str, block: Block, shown: list[str]) -> None:
+        """Read what a terminal prints until the last of these lines has come; what lies between may be more."""
+        assert terminal in self._programs, f"{block}: nothing runs in the {terminal} terminal"
+        program = self._programs[terminal]
+        assert program.stdout is not None
         seen: list[str] = []
-        with _killed_after(PATIENCE, self._first):
+        with _killed_after(PATIENCE, program):
             for wanted in shown:
                 if wanted.strip() == "…":
                     continue
-                for line in self._first.stdout:
+                for line in program.stdout:
                     seen.append(line)
                     if alike([wanted], [line]):
                         break
                 else:
                     raise AssertionError(f"{block}: {wanted!r} is not printed, but\n{''.join(seen)}")
 
-    def _end_first(self) -> None:
-        """A new program begins in the first terminal: the one before has ended, or is ended."""
-        if self._first is not None:
-            self._interrupt()
-            self._first.communicate(timeout=PATIENCE)
+    def _end(self, terminal: str) -> None:
+        """A new program begins in a terminal: the one before has ended, or is ended."""
+        if terminal in self._programs:
+            self._interrupt(terminal)
+            self._programs[terminal].communicate(timeout=PATIENCE)
 
-    def _interrupt(self) -> None:
-        if self._first is not None and self._first.poll() is None:
-            os.killpg(self._first.pid, signal.SIGINT)
+    def _interrupt(self, terminal: str) -> None:
+        program = self._programs.get(terminal)
+        if program is not None and program.poll() is None:
+            os.killpg(program.pid, signal.SIGINT)
 
     def _open(self, command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -173,9 +176,14 @@ def commands_in(code: str) -> Iterator[tuple[str, list[str]]]:
 
 def alike(shown: Iterable[str], printed: Iterable[str]) -> bool:
     """Whether the printed lines are those a page shows, but for figures, blanks, and what `…` stands for."""
-    pattern = r"\n".join(r"(.*\n?)*?" if line.strip() == "…" else _pattern(line) for line in shown if line.strip())
-    text = "\n".join(_plain(line) for line in printed if line.strip())
-    return re.fullmatch(pattern.replace(r"\n(.*\n?)*?", r"(\n.*)*?"), text) is not None
+    lines = [_plain(line) for line in printed if line.strip()]
+    ends = {0}  # how many printed lines those shown so far may stand for
+    for line in filter(str.strip, shown):
+        if line.strip() == "…":
+            ends = set(range(min(ends), len(lines) + 1)) if ends else ends
+        else:
+            ends = {end + 1 for end in ends if end < len(lines) and re.fullmatch(_pattern(line), lines[end])}
+    return len(lines) in ends
 
 
 def _pattern(line: str) -> str:
