@@ -49,8 +49,8 @@ class Agent:
         self.hub = Autonomy("hub", connect=self.advice, catch_up=self.outbox.flush, lost_on=lost_on, backoff=pauses)
         self.pace = pace
 
-    def post(self, batch: Batch) -> None:
-        self.ask("/readings", batch.pack())
+    def post(self, batch: Batch) -> int:
+        return int(self.ask("/readings", batch.pack()))  # up to which row the hub has taken it
 
     def fetch(self, version: int | None) -> Document | None:
         found = json.loads(self.ask("/limits"))

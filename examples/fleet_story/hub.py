@@ -2,7 +2,7 @@
 
     python hub.py FOLDER [--port 8700] [--rate 50]
 
-Whatever kills it, `kill -9` too, what it has acknowledged is in FOLDER/hub.db.
+Whatever kills it, `kill -9` too, what it has acknowledged is in FOLDER/hub.db. The configuration is FOLDER/limits.json.
 """
 
 from __future__ import annotations
@@ -11,25 +11,21 @@ import argparse
 import json
 import os
 import sqlite3
-import threading
 import time
-from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import otpy
 from otpy.resilience import Batch, BatchError, Turns, received
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TABLES = """
 pragma journal_mode = wal; pragma synchronous = full;
 create table if not exists reading (id integer primary key, sensor text, number integer, celsius real);
 create table if not exists call (milliseconds integer, agent text, rows integer, fresh integer);
 """
-LIMITS = {"version": 1, "every": 1.0, "too_hot": 80}  # what all agents are told
+LIMITS = {"version": 1, "every": 1.0, "too_hot": 80}  # what all agents are told, until somebody changes it
+MOST = 100  # rows that are taken at once: others want to be served as well
 
 
 class Store(otpy.GenServer):
@@ -40,59 +36,41 @@ class Store(otpy.GenServer):
         self.db.executescript(TABLES)
 
     @otpy.call
-    def take(self, batch: Batch, milliseconds: int) -> None:
+    def take(self, data: bytes, milliseconds: int) -> int:
+        batch = Batch.unpack(data)
+        batch = replace(batch, rows=batch.rows[:MOST])
         with received(self.db, batch) as fresh:  # the readings, and that they have come, are one transaction
             rows = [(row.key, row.payload["number"], row.payload["celsius"]) for row in fresh]
             self.db.executemany("insert into reading (sensor, number, celsius) values (?, ?, ?)", rows)
             call = (milliseconds, batch.agent, len(batch.rows), len(rows))
             self.db.execute("insert into call values (?, ?, ?, ?)", call)
+        return batch.last  # up to here it is taken; what was beyond comes again
 
 
 STORE = otpy.name(Store, "store")
 
 
-class Server(ThreadingHTTPServer):
-    request_queue_size = 512  # so many may knock in the same moment
-    daemon_threads = True
-
-
-class Door(otpy.GenServer):
-    """Listens; each call is answered in a thread of its own."""
-
-    def init(self, port: int, rate: float) -> None:
-        server = Server(("127.0.0.1", port), Answer)
-        server.store, server.turns = self.system.ref(STORE), Turns(rate)
-        self.use(listening(server))
-
-
-@contextmanager
-def listening(server: ThreadingHTTPServer) -> Iterator[None]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
 class Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.answer(200, json.dumps(LIMITS).encode())
+        given = self.server.folder / "limits.json"
+        limits = json.loads(given.read_text()) if given.exists() else LIMITS
+        self.answer(200, json.dumps(limits if self.path == "/limits" else "steady"))
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers["Content-Length"]))
         wait = self.server.turns.ask(self.headers["Agent"])
         if wait is not None:  # too many at once: this is when it is your turn
-            self.answer(503, b"", **{"Retry-After": f"{wait:.3f}"})
+            self.answer(503, "", **{"Retry-After": f"{wait:.3f}"})
             return
         try:
-            self.server.store.call(Store.take, Batch.unpack(data), int(time.time() * 1_000))
+            through = self.server.store.call(Store.take, data, int(time.time() * 1_000))
         except BatchError as error:
-            self.answer(400, str(error).encode())
+            self.answer(400, str(error))
         else:
-            self.answer(200, b"")
+            self.answer(200, str(through))
 
-    def answer(self, status: int, body: bytes, **headers: str) -> None:
+    def answer(self, status: int, text: str, **headers: str) -> None:
+        body = text.encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)
@@ -100,6 +78,22 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None: ...
+
+
+class Listening(ThreadingHTTPServer):
+    request_queue_size = 512  # so many may knock in the same moment
+    daemon_threads = True
+    timeout = 0.1
+
+
+def door(folder: Path, port: int, rate: float) -> None:
+    """Each call is answered in a thread of its own."""
+    with Listening(("127.0.0.1", port), Answer) as server:
+        server.folder, server.turns = folder, Turns(rate)
+        server.store = otpy.current().system.ref(STORE)
+        while True:
+            otpy.checkpoint()  # ends it when the hub is told to stop
+            server.handle_request()
 
 
 class Hub(otpy.Supervisor):
@@ -111,7 +105,7 @@ class Hub(otpy.Supervisor):
     def children(self) -> list[otpy.ChildSpec]:
         return [
             otpy.child(Store, self.folder / "hub.db").opts(name=STORE),
-            otpy.child(Door, self.port, self.rate).opts(name="door"),
+            otpy.child(door, self.folder, self.port, self.rate).opts(place="thread"),
         ]
 
 
