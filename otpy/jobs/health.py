@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from otpy.jobs.errors import StoreError
+from otpy.jobs.figures import BUSY, Figures
 from otpy.jobs.model.look import Readiness, StoreLook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.jobs.model.news import News
 
 __all__ = ["Health", "Outage"]
 
@@ -45,8 +52,9 @@ class Outage:
 class Health:
     """Changed in the writer's thread, read in any; an engine has one, which outlives a writer that is started again."""
 
-    def __init__(self) -> None:
-        """Well."""
+    def __init__(self, figures: Figures | None = None) -> None:
+        """Well; `figures` are those of the engine."""
+        self.figures = Figures() if figures is None else figures
         self.outage: Outage | None = None
         self.asked_at: float | None = None
         """When the store was asked for what it has not answered yet; None while it is asked for nothing."""
@@ -56,6 +64,28 @@ class Health:
         """Whether the store was ever there."""
         self.stale = 0
         """Writes about attempts that were over."""
+
+    def begins(self, now: float) -> float:
+        """The store is asked, at this time."""
+        self.asked_at = now
+        return now
+
+    def answered(self, what: str, clock: Callable[[], float]) -> None:
+        """It has answered, or failed."""
+        asked_at, self.asked_at = self.asked_at, None
+        if self.figures.is_on and asked_at is not None:
+            self.figures.store[what].observe(clock() - asked_at)
+
+    def kept(self, news: News) -> None:
+        """A commit is: what of it is counted."""
+        self.stale += len(news.stale)
+        if self.figures.is_on and news.made:
+            self.figures.enqueued(news.made)
+
+    def met(self, error: StoreError) -> None:
+        """A transaction has failed, and maybe only for another one."""
+        if type(error).__name__ in BUSY:
+            self.figures.busy += 1
 
     def failed(self, error: StoreError, now: float, *, is_look: bool = False) -> bool:
         """The store has failed; whether it was well until then. `is_look`: nothing was to be written."""

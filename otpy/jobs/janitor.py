@@ -135,6 +135,7 @@ class Janitor(GenServer):
         if store_failed(error):
             return
         self._tell_of(zip(done.rescued, done.left, strict=True))
+        self.setup.figures.rescued(done.rescued)
         if done.rescued:
             self.scheduler.cast(Scheduler.returned, done.rescued)
             self.ref.tell("look")  # those that wait for a second try have a time of their own
@@ -163,4 +164,5 @@ class Janitor(GenServer):
         """Of what the store has ended here nobody else tells."""
         for before, after in jobs:
             for event in ended(before, after, self.ref.path):
+                self.setup.figures.failed(event)
                 self.system.events.emit(event)

@@ -13,6 +13,7 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.jobs.decisions import MOST_SECONDS
 from otpy.jobs.declared import is_seconds, is_text
+from otpy.jobs.figures import Figures
 from otpy.jobs.labels import label_problem
 from otpy.jobs.model.claim import Rate
 from otpy.jobs.model.lead import is_shared
@@ -183,6 +184,8 @@ class Setup:
     """Takes secrets out of a text that is written or shown."""
     version: str = ""
     """Of the code here; empty when it has none."""
+    figures: Figures = field(default_factory=Figures, repr=False, compare=False)
+    """What its parts count, once somebody measures."""
 
     def trusted_until(self, sent_at: float) -> float:
         """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`."""

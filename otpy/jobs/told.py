@@ -24,11 +24,14 @@ class Telling:
 
     def __init__(self, setup: Setup, emit: Callable[[JobFailed], object]) -> None:
         """Nothing was decided."""
-        self._setup, self._emit = setup, emit
+        self._setup, self._emit, self._figures = setup, emit, setup.figures
         self._waiting: dict[tuple[int, int], JobFailed] = {}
 
     def decided(self, job: Job, settled: Settled, path: str) -> None:
         """So an attempt is to be written down; `path` is where it was, if no agent had it."""
+        if self._figures.is_on:
+            kind = self._setup.kinds.get(job.kind)
+            self._figures.decided(job, settled, is_early=kind is not None and kind.early_ack)
         if settled.attempt is not None or settled.state == "dead":
             event = _failed(
                 job, unsigned(job.owner) or path, settled.attempt, settled.state, settled.reason, self._setup.redact
@@ -37,17 +40,22 @@ class Telling:
 
     def written(self, outcomes: Iterable[tuple[Settled, bool]]) -> None:
         """The store has these, or did not take them: then the job is another's, unless its end was there before it."""
-        if not self._waiting:
+        if not self._waiting and not self._figures.awaits:
             return
         for outcome, is_accepted in outcomes:
+            self._figures.written(outcome.id, outcome.token, is_accepted=is_accepted)
             event = self._waiting.pop((outcome.id, outcome.token), None)
             if event is None:
                 continue
             kind = self._setup.kinds.get(event.kind)
             if is_accepted:
-                self._emit(event)
+                self._tell(event)
             elif kind is not None and kind.early_ack:
-                self._emit(replace(event, state="done", reason="", is_lost=True))
+                self._tell(replace(event, state="done", reason="", is_lost=True))
+
+    def _tell(self, event: JobFailed) -> None:
+        self._figures.failed(event)
+        self._emit(event)
 
 
 def ended(before: Job, after: Job | None, path: str) -> Iterable[JobFailed]:

@@ -95,7 +95,7 @@ class Writer(GenServer):
         self._standing: Standing | None = None
         self._held: tuple[float, StoreLockedError] | None = None
         """Until when to be wary of keys that others have, and what was said of the last one."""
-        self.health.asked_at = self.system.clock.now()
+        self.health.begins(self.system.clock.now())
         try:
             store = opened()
         except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
@@ -104,7 +104,7 @@ class Writer(GenServer):
             self._fail(error)
             store = LateStore(opened)
         finally:
-            self.health.asked_at = None
+            self.health.answered("look", self.system.clock.now)
         self.health.was_open = True
         self.store = self.use(closing(store))
         return None
@@ -159,10 +159,11 @@ class Writer(GenServer):
         """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
         if self._is_closed_to(loan):
             return
-        self.health.asked_at = self.system.clock.now()
+        self.health.begins(self.system.clock.now())
         try:
             news = loan.serve(self.store)
         except StoreConflictError as error:  # its own statements were in somebody's way: the store is well
+            self.health.met(error)
             loan.refuse(error)
         except StoreError as error:
             self._fail(error)
@@ -177,7 +178,7 @@ class Writer(GenServer):
                 self._well(news)
                 self._herald(news)
         finally:
-            self.health.asked_at = None
+            self.health.answered("loan", self.system.clock.now)
 
     @cast
     def commit(self) -> None:
@@ -199,7 +200,7 @@ class Writer(GenServer):
         """
         caller = self.caller
         assert caller is not None  # noqa: S101 - a call has one
-        self.health.asked_at = self.system.clock.now()
+        self.health.begins(self.system.clock.now())
         try:
             found = look()
         except StoreError as error:
@@ -207,7 +208,7 @@ class Writer(GenServer):
             caller.refuse(self._once_more(error))
             return LATER
         finally:
-            self.health.asked_at = None
+            self.health.answered("look", self.system.clock.now)
         if is_sign and self.health.outage is not None and self.health.outage.is_of_looks:
             self._well(NOTHING)
         return found
@@ -228,7 +229,7 @@ class Writer(GenServer):
 
     def _commit(self, waiting: Sequence[Waiter], tries: int = TRIES, *, is_brief: bool = False) -> bool:
         """Do it; whether they are still to be told that somebody has what one of them wants, as if this `is_brief`."""
-        began = self.health.asked_at = self.system.clock.now()
+        began = self.health.begins(self.system.clock.now())
         try:
             with self.store.transaction() as transaction:
                 if is_brief:
@@ -236,6 +237,7 @@ class Writer(GenServer):
                 results = do_all(transaction, [step for _, step in waiting])
                 standing, news = self._grant(transaction, began)
         except StoreError as error:
+            self.health.met(error)
             return self._failed(waiting, error, tries, is_brief=is_brief)
         except Exception as error:  # noqa: BLE001 - one of them is wrong, and it alone shall know
             if len(waiting) == 1:
@@ -246,7 +248,7 @@ class Writer(GenServer):
         else:
             self._kept(waiting, results, standing, news)
         finally:
-            self.health.asked_at = None
+            self.health.answered("commit", self.system.clock.now)
         return False
 
     def _kept(self, waiting: Sequence[Waiter], results: Sequence[Any], standing: Standing | None, news: News) -> None:
@@ -333,20 +335,16 @@ class Writer(GenServer):
         self._failure, self._failures = None, 0
         outage = self.health.works(self.system.clock.now())
         if outage is not None:
-            lasted, path = outage.failed_at - outage.since, outage.error.path
-            self.system.events.emit(
-                StoreRecovered(path=self.ref.path, store=path, seconds=lasted, refused=outage.refused)
-            )
-        self.health.stale += len(news.stale)
+            lasted, file, path = outage.failed_at - outage.since, outage.error.path, self.ref.path
+            self.system.events.emit(StoreRecovered(path=path, store=file, seconds=lasted, refused=outage.refused))
+        self.health.kept(news)
         for one in news.stale:
             self.system.events.emit(StaleWrite(path=self.ref.path, job=one.id, token=one.token, what=one.what))
 
     def _fail(self, error: StoreError, *, is_look: bool = False) -> None:
         if self.health.failed(error, self.system.clock.now(), is_look=is_look):
-            kind = type(error).__name__
-            self.system.events.emit(
-                StoreFailed(path=self.ref.path, store=error.path, error=kind, problem=error.problem)
-            )
+            kind, path = type(error).__name__, self.ref.path
+            self.system.events.emit(StoreFailed(path=path, store=error.path, error=kind, problem=error.problem))
         pause = delay(self._pauses, self._failures, self.system.random.random())
         self._failure, self._failures = error, self._failures + 1
         self._closed_until = self.system.clock.now() + pause

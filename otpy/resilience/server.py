@@ -74,6 +74,11 @@ class BreakerServer(GenServer):
         self._show()
 
     @property
+    def otpy_handle(self) -> Breaker | None:
+        """What it keeps; None before its `init`."""
+        return self._breaker if hasattr(self, "_breaker") else None
+
+    @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the breaker stands."""
         return f"Breaker {self._breaker.state}" if hasattr(self, "_breaker") else "Breaker"

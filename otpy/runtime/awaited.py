@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.seat import Seat
 
-__all__ = ["AwaitedSlot", "acall", "asleep"]
+__all__ = ["AwaitedCaller", "AwaitedSlot", "acall", "asleep"]
 
 
 def _done(future: asyncio.Future[None]) -> None:
@@ -82,7 +82,7 @@ async def acall(  # noqa: C901, PLR0912, PLR0915 - as `call`, each function call
     system = ref.system
     if ref.reason is not None or system.forked:
         raise NoProcError(ref.path, request_word(message), ref.reason or NoProc(), limit_above(ref))
-    caller = AwaitedCaller(spot, worker, worker or seat.asker(), ref, message)
+    caller = system.awaited_class(spot, worker, worker or seat.asker(), ref, message)
     deadline = timer = None
     try:
         if worker is not None and node is not None:

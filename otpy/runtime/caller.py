@@ -175,7 +175,7 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
     system = ref.system
     if ref.reason is not None or system.forked:
         raise NoProcError(ref.path, request_word(message), ref.reason or NoProc(), limit_above(ref))
-    caller = Caller(seat, ref, message)
+    caller = system.caller_class(seat, ref, message)
     if me is not None:
         # Publish, then look: of two calls that close a circle at the same time at least one sees the other.
         me.waiting = caller

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from otpy.core.histogram import Histogram
 from otpy.core.masking import veil
 from otpy.core.number import is_number
 from otpy.core.reason import Exit, Reason, Shutdown, check_reason
@@ -15,6 +16,8 @@ from otpy.core.text import safe_repr
 from otpy.errors import DeadlockError, NameTakenError, NoSuchActorError, SpecError
 from otpy.events.hook import Events
 from otpy.runtime.aside import aside
+from otpy.runtime.awaited import AwaitedCaller
+from otpy.runtime.caller import Caller
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
 from otpy.runtime.home import PLACES
@@ -28,6 +31,7 @@ from otpy.runtime.starting import Starting
 from otpy.runtime.station import station
 from otpy.runtime.stopping import Unstopped, stop_all
 from otpy.runtime.systems import remember
+from otpy.runtime.timed import BOUNDS, TimedAwaitedCaller, TimedCaller
 from otpy.runtime.timers import MonotonicClock, Timers
 from otpy.runtime.wait_idle import wait_idle
 from otpy.runtime.watchdog import Watchdog
@@ -118,6 +122,8 @@ class System(Starting, Inspection):
         self.max_zombies = max_zombies
         self.on_too_many_zombies: Callable[[], None] | None = None
         self.alive = 0
+        self.latency: Histogram | None = None  # of calls; None while nobody measures
+        self.caller_class, self.awaited_class = Caller, AwaitedCaller
         self.root: Ref[Any] | None = None
         self.tops: dict[str, Ref[Any]] = {}
         self.orphans: dict[Ref[Any], None] = {}  # started by actors that have ended since
@@ -135,6 +141,17 @@ class System(Starting, Inspection):
     def is_told(self) -> bool:
         """Whether the program was told to stop from outside; of a system that is no program nobody can say so."""
         return False
+
+    def measure(self) -> Histogram:
+        """Have what takes time and is counted be so from now on: calls, here, and jobs, by their engines.
+
+        It stays so; each call then takes half a microsecond more. Until somebody wants it, it takes nothing.
+        """
+        with self.lock:
+            if self.latency is None:
+                self.latency = Histogram(BOUNDS)
+                self.caller_class, self.awaited_class = TimedCaller, TimedAwaitedCaller
+            return self.latency
 
     def ref(self, name: Name[A] | str) -> NamedRef[A]:
         """A handle that reaches whatever incarnation holds the name when it is used."""

@@ -18,7 +18,14 @@ from support.source import ROOT, Module, house
 
 HOUSE = house()
 FRONT_DOORS = (
-    *("otpy", "otpy.errors", "otpy.events", "otpy.health", "otpy.jobs", "otpy.resilience", "otpy.testing"),
+    "otpy",
+    "otpy.errors",
+    "otpy.events",
+    "otpy.health",
+    "otpy.jobs",
+    "otpy.metrics",
+    "otpy.resilience",
+    "otpy.testing",
     "otpy.testing.faults",
 )
 """The public modules of style.md, 8; those not built yet join with their first file."""

@@ -13,6 +13,7 @@ import otpy
 from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
+from otpy.metrics import CATALOGUE, Entry, Metrics
 from otpy.resilience import (
     Autonomy,
     AutonomyLook,
@@ -610,3 +611,14 @@ async def go_on() -> None:
         assert_type(isinstance(error, ConfigurationError), bool)
     except ConfigurationFileError as error:
         celsius.reject(error.problem, version=2)
+
+
+# --- metrics --------------------------------------------------------------------------------------------------------
+
+
+def metrics_of(system: otpy.System) -> None:
+    with Metrics(system, most=50, seconds=0.5) as metrics:
+        assert_type(metrics.exposition(), tuple[str, bytes])
+        metrics.exposition("application/openmetrics-text")
+    assert_type(CATALOGUE["otpy_actors"], Entry)
+    Metrics("shop")  # type: ignore[arg-type]

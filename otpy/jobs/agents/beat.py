@@ -73,6 +73,7 @@ class Beat(GenServer):
         """A renewal is kept, or the store failed."""
         self.is_out = False
         if store_failed(error):
+            self.setup.figures.renew_failures += 1
             return
         until = self.setup.trusted_until(done.sent_at)
         for job, token in done.held:
@@ -120,5 +121,6 @@ class Beat(GenServer):
         """These are no longer this program's: their agents are stopped, and what they say is not kept."""
         for job, _ in claims:
             del self.held[job]
+        self.setup.figures.leases_lost += len(claims)
         if claims:
             self.scheduler.cast(Desk.lost, claims, is_known)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
     from typing import Literal
+
+    from otpy.jobs.model.new import NewJob
 
 __all__ = ["News", "Stale"]
 
@@ -29,3 +32,5 @@ class News(NamedTuple):
     """The first time that was written down at which something has to be done."""
     stale: tuple[Stale, ...] = ()
     """What was refused."""
+    made: Sequence[NewJob] = ()
+    """What was enqueued."""

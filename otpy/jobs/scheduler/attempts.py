@@ -76,6 +76,8 @@ class Attempts:
             self._books.end(worker.ref, job.id, job.token)
             self._settle(job, unbegun)
             return
+        if self._setup.figures.is_on:
+            self._setup.figures.begun(job, wall)
         kind = self._setup.kinds.get(job.kind)
         until = _until(job, wall)
         time = None if until is None else (until - wall) / 1_000
@@ -126,13 +128,15 @@ class Attempts:
         """An agent says how it went."""
         job = self._books.end(agent, id, token)
         if job is not None:
+            self._timed(self._books.at(agent), job)
             self._gates.leave(id, token, is_well=WELL.get(report[0]))
             self._settle(job, self._judge.reported(job, report))
 
     def die(self, agent: Ref[Any], reason: Reason, *, is_open: bool) -> None:
         """An agent has ended with its job, which goes to another at once; as a crash, unless its crew was stopped."""
-        job = self._books.leave(agent)
+        worker, job = self._books.at(agent), self._books.leave(agent)
         if job is not None:
+            self._timed(worker, job)
             is_told = isinstance(reason, Shutdown)
             self._gates.leave(job.id, job.token, is_well=None if is_told else False, is_cut=True)
             self._conclude(agent, job, "given back" if is_told or not is_open else crashed(reason))
@@ -142,6 +146,7 @@ class Attempts:
         job = self._books.leave(worker.ref)
         worker.ref.kill()
         if job is not None:
+            self._timed(worker, job)
             self._gates.leave(job.id, job.token, is_well=None if end == "cancelled" else False, is_cut=True)
             self._conclude(worker.ref, job, end)
 
@@ -194,6 +199,11 @@ class Attempts:
             self._books.elsewhere([job])
         else:
             self._settle(job, self._judge.ended(job, end))
+
+    def _timed(self, worker: Worker[Any] | None, job: Job) -> None:
+        """An attempt is over."""
+        if self._setup.figures.is_on and worker is not None:
+            self._setup.figures.ended(job, self._system.clock.now() - worker.watch.begun_at)
 
     def _watch(self, worker: Worker[Any]) -> None:
         """Have somebody look when something may have to be done."""

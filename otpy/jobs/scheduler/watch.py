@@ -29,6 +29,8 @@ class Watch:
     """When it began, or last made progress."""
     kill_at: float = NEVER
     """When it is killed, for it was cancelled."""
+    begun_at: float = 0.0
+    """When it began."""
     looks_at: float = NEVER
     """When somebody looks at these: one timer serves an agent for all its jobs."""
 
@@ -36,7 +38,8 @@ class Watch:
         """A job begins; it has so much time, and may be silent for so long, without end if None."""
         self.due_at = NEVER if time is None else now + time
         self.stall = NEVER if stall is None else stall
-        self.heard_at, self.kill_at = now, NEVER
+        self.begun_at = self.heard_at = now
+        self.kill_at = NEVER
 
     def warn(self, now: float, grace: float) -> None:
         """It was told that it is cancelled, and has so much time to wind up."""

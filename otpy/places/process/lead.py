@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.places.process.codec import Decoder, GarbageError
 from otpy.places.process.say import Say
 from otpy.runtime.caller import Caller
+from otpy.runtime.timed import TimedCaller
 
 if TYPE_CHECKING:
     from otpy.places.process.child import Child
@@ -63,7 +64,11 @@ class Lead:
         child = self._child
         was_led = None
         # Sent, then looked: a death that is not seen here finds the caller, and tells it when it has told all others.
-        if type(caller) is Caller and self._is_close(caller) and caller.target.reason is None:
+        if (
+            (type(caller) is Caller or type(caller) is TimedCaller)
+            and self._is_close(caller)
+            and caller.target.reason is None
+        ):
             was_led = False
             try:
                 if self._take(number, caller):
@@ -134,6 +139,8 @@ class Lead:
         finally:
             line.waiting.pop(number, None)
         caller.value = value
+        if type(caller) is TimedCaller:
+            caller.note()
         if caller.target.system.pool.idle_watchers:
             caller.target.system.pool.notice_idle()
         return True

@@ -62,6 +62,11 @@ class AutonomyServer(GenServer):
         self._after()
 
     @property
+    def otpy_handle(self) -> Autonomy | None:
+        """What it keeps; None before its `init`."""
+        return self._autonomy if hasattr(self, "_autonomy") else None
+
+    @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the agent stands."""
         return f"Autonomy {self._autonomy.words()}" if hasattr(self, "_autonomy") else "Autonomy"

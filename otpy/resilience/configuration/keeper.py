@@ -101,6 +101,11 @@ class Keeper(GenServer):
         return None
 
     @property
+    def otpy_handle(self) -> Configuration[Any] | None:
+        """What it keeps; None before its `init`."""
+        return self._configuration if hasattr(self, "_configuration") else None
+
+    @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the configuration stands."""
         return f"Configuration {self._configuration.words()}" if hasattr(self, "_configuration") else "Configuration"

@@ -102,6 +102,11 @@ class Keeper(GenServer):
         return None
 
     @property
+    def otpy_handle(self) -> Outbox | None:
+        """What it keeps; None before its `init`."""
+        return self._outbox if hasattr(self, "_outbox") else None
+
+    @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the outbox stands."""
         return f"Outbox {self._outbox.words()}" if hasattr(self, "_outbox") else "Outbox"

@@ -50,6 +50,7 @@ def state_of(new: NewJob, now: int) -> State:
 def count(tally: Tally, new: NewJob, state: State) -> None:
     """It is there, and its times may be the next ones."""
     tally.add(new.queue, state)
+    tally.made.append(new)
     note_times(tally, new, state)
 
 

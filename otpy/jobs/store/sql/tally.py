@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from otpy.jobs.model.job import Job, State
+    from otpy.jobs.model.new import NewJob
     from otpy.jobs.store.sql.base import Base
 
 __all__ = ["Known", "Tally"]
@@ -33,6 +34,8 @@ class Tally:
         self._horizon = self._known.horizon
         self.ready: set[str] = set()
         """Queues in which a job has become ready."""
+        self.made: list[NewJob] = []
+        """What was enqueued."""
         self.due: int | None = None
         """The first time that was written down at which something has to be done, if it is before all known ones."""
 

@@ -54,7 +54,7 @@ class SqlTransaction(ABC):
     @property
     def news(self) -> News:
         """What others may do once it is committed."""
-        return News(self._tally.ready, self._tally.due, tuple(self._stale))
+        return News(self._tally.ready, self._tally.due, tuple(self._stale), self._tally.made)
 
     @abstractmethod
     def hurry(self) -> None:
