@@ -1,0 +1,231 @@
+"""The probes' server: one thread over all its sockets, which waits for no actor and for no client.
+
+It writes no log while it serves: a logging handler may be the very thing that is stuck.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+import time
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from otpy.control.forks import after_fork, forget
+from otpy.core.text import exception_line
+from otpy.health.http.page import Asked, Page, plain_page
+from otpy.health.http.visitor import Visitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    from otpy.health.http.scrape import Scrape
+
+__all__ = ["Serving"]
+
+REST = 0.1
+"""Seconds without accepting when the process has no file descriptor left."""
+ACCEPTS = 16
+"""Connections taken in one round, so that a flood of them leaves room for answers."""
+GRACE = 0.5
+"""Seconds, when it closes, in which what is written is taken."""
+
+
+class Serving:
+    """A listening socket and the thread that serves it, as a resource."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        answer: Callable[[Asked], Page | None],
+        *,
+        name: str,
+        patience: float,
+        max_clients: int,
+        died: Callable[[str], object],
+    ) -> None:
+        """Own the socket from now on.
+
+        Args:
+            listener: where clients come; it listens already.
+            answer: gives the answer at once, or None: then it comes by `scrape`.
+            name: of the thread.
+            patience: seconds for a whole visit.
+            max_clients: connections at once; the oldest makes room for the next.
+            died: called in the thread when it ends by a mistake, with what that was.
+        """
+        self._listener = listener
+        self._answer = answer
+        self._patience = patience
+        self._max_clients = max_clients
+        self._died = died
+        self.scrape: Scrape | None = None
+        self._wake_in, self._wake_out = socket.socketpair()
+        for one in (listener, self._wake_in, self._wake_out):
+            one.settimeout(0.0)
+        self._selector = selectors.PollSelector()  # not epoll: its set is shared with forked children
+        self._visitors: dict[socket.socket, Visitor] = {}
+        self._rest_until = 0.0
+        self._close_by: float | None = None
+        self._hook = after_fork(self._let_go)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to serve. Raises RuntimeError when there is no thread for it."""
+        try:
+            self._thread.start()
+        except BaseException:
+            self._let_go()
+            forget(self._hook)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Take no more clients, let those go that have their answers, and end."""
+        self._close_by = time.monotonic() + GRACE
+        self.wake()
+        self._thread.join(2 * GRACE)
+        forget(self._hook)
+        self._let_go()
+
+    def wake(self) -> None:
+        """Have the thread look around; from any thread."""
+        with suppress(OSError):  # full: it is about to look; closed: it has ended
+            self._wake_out.send(b"\0")
+
+    def _run(self) -> None:
+        try:
+            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._selector.register(self._wake_in, selectors.EVENT_READ)
+            while not self._is_over(now := time.monotonic()):
+                self._round(now)
+        except Exception as error:  # noqa: BLE001 - whoever started it decides what then
+            self._let_go()
+            if self._close_by is None:
+                self._died(exception_line(error))
+
+    def _is_over(self, now: float) -> bool:
+        if self._close_by is None:
+            return False
+        return now >= self._close_by or not any(one.has_to_write for one in self._visitors.values())
+
+    def _round(self, now: float) -> None:
+        has_callers = False
+        for key, events in self._selector.select(self._time_left(now)):
+            if isinstance(key.data, Visitor):
+                self._serve(key.data, events)
+            elif key.fileobj is self._wake_in:
+                with suppress(BlockingIOError):
+                    self._wake_in.recv(4096)
+            else:
+                has_callers = True
+        if has_callers:  # last: those whose request is already here need make no room for them
+            self._accept()
+        self._hand_out_scrape()
+        self._end_overdue(time.monotonic())
+
+    def _time_left(self, now: float) -> float | None:
+        moments = [one.until for one in self._visitors.values()]
+        moments += [moment for moment in (self._close_by, self._rest_until) if moment]
+        return max(0.0, min(moments) - now) if moments else None
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTS):
+            try:
+                connected, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:  # no descriptor left: rest, for poll would call at once
+                self._rest_until = time.monotonic() + REST
+                self._selector.unregister(self._listener)
+                return
+            connected.settimeout(0.0)
+            if len(self._visitors) >= self._max_clients:
+                self._drop(min(self._visitors.values(), key=lambda one: one.came))
+            self._visitors[connected] = visitor = Visitor(connected, time.monotonic() + self._patience)
+            self._selector.register(connected, selectors.EVENT_READ, visitor)
+
+    def _serve(self, visitor: Visitor, events: int) -> None:
+        if visitor.socket not in self._visitors:  # dropped earlier in this round
+            return
+        try:
+            if events & selectors.EVENT_WRITE:
+                visitor.flush(time.monotonic())
+            if events & selectors.EVENT_READ:
+                self._take_in(visitor)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop(visitor)
+            return
+        self._listen(visitor)
+
+    def _take_in(self, visitor: Visitor) -> None:
+        asked = visitor.receive()
+        if isinstance(asked, Asked):
+            visitor.is_head = asked.method == "HEAD"
+            page = self._page_for(asked)
+            visitor.is_waiting = page is None
+        else:
+            page = asked
+        if page is not None:
+            visitor.answer(page, time.monotonic())
+
+    def _page_for(self, asked: Asked) -> Page | None:
+        try:
+            return self._answer(asked)
+        except Exception as error:  # noqa: BLE001 - the next one may be answered
+            return plain_page(HTTPStatus.INTERNAL_SERVER_ERROR, exception_line(error))
+
+    def _hand_out_scrape(self) -> None:
+        page = None if self.scrape is None else self.scrape.take()
+        for visitor in [one for one in self._visitors.values() if one.is_waiting] if page is not None else []:
+            self._say(visitor, page)
+
+    def _say(self, visitor: Visitor, page: Page | None) -> None:
+        try:
+            if page is not None:
+                visitor.answer(page, time.monotonic())
+        except OSError:
+            self._drop(visitor)
+        else:
+            self._listen(visitor)
+
+    def _listen(self, visitor: Visitor) -> None:
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if visitor.has_to_write else 0)
+        self._selector.modify(visitor.socket, events, visitor)
+
+    def _end_overdue(self, now: float) -> None:
+        if self._rest_until and now >= self._rest_until:
+            self._rest_until = 0.0
+            self._selector.register(self._listener, selectors.EVENT_READ)
+        for visitor in [one for one in self._visitors.values() if one.until <= now]:
+            self._expire(visitor)
+
+    def _expire(self, visitor: Visitor) -> None:
+        late = HTTPStatus.SERVICE_UNAVAILABLE if visitor.is_waiting else HTTPStatus.REQUEST_TIMEOUT
+        try:
+            if not visitor.expire(plain_page(late, "metrics: late" if visitor.is_waiting else None)):
+                self._drop(visitor)
+                return
+        except OSError:
+            self._drop(visitor)
+            return
+        self._listen(visitor)
+
+    def _drop(self, visitor: Visitor) -> None:
+        self._visitors.pop(visitor.socket, None)
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(visitor.socket)
+        visitor.socket.close()
+
+    def _let_go(self) -> None:
+        for held in [*self._visitors, self._listener, self._wake_in, self._wake_out]:
+            held.close()
+        self._visitors.clear()

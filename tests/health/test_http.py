@@ -1,0 +1,283 @@
+"""Probes over HTTP: answered whatever the actors do, and whatever other clients do."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+import otpy
+from otpy.errors import SpecError, StartError
+from otpy.health import HttpHealth
+from otpy.health.http import serving as servings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 20.0
+"""Seconds a test waits; only a failing one does."""
+
+
+class Doer(otpy.GenServer):
+    @otpy.cast
+    def do(self, deed: object) -> None:
+        deed()  # type: ignore[operator]
+
+
+class Metrics:
+    """Tells metrics when the test lets it."""
+
+    def __init__(self, system: otpy.System) -> None:
+        self.accepts: list[str] = []
+        self.entered = threading.Semaphore(0)
+        self.opened = threading.Event()
+        self.body = b"m 1\n"
+        self.is_closed = False
+        self.error: Exception | None = None
+        METRICS.append(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_closed = True
+        self.opened.set()
+
+    def exposition(self, accept: str = "") -> tuple[str, bytes]:
+        self.accepts.append(accept)
+        self.entered.release()
+        self.opened.wait(PATIENCE)
+        if self.error is not None:
+            raise self.error
+        return "text/metrics", self.body
+
+
+METRICS: list[Metrics] = []
+
+
+@contextmanager
+def served(system: otpy.System, **options: object) -> Iterator[HttpHealth]:
+    """Serve probes in this system."""
+    http = HttpHealth(bind="127.0.0.1:0", **options)  # type: ignore[arg-type]
+    ref = system.start(http.child())
+    try:
+        yield http
+    finally:
+        ref.stop()
+
+
+def visit(http: HttpHealth, data: bytes = b"") -> socket.socket:
+    """A connection that has sent this."""
+    assert http.address is not None
+    host, _, port = http.address.rpartition(":")
+    connected = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    connected.sendall(data)
+    return connected
+
+
+def rest(connected: socket.socket) -> tuple[int, str]:
+    """What comes until it is closed: the status, and the body."""
+    data = b""
+    with connected:
+        while chunk := connected.recv(65_536):
+            data += chunk
+    head, _, body = data.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()
+
+
+def get(http: HttpHealth, path: str, method: str = "GET", headers: str = "") -> tuple[int, str]:
+    """One whole visit."""
+    return rest(visit(http, f"{method} {path} HTTP/1.1\r\nHost: here\r\n{headers}\r\n".encode()))
+
+
+@pytest.fixture(autouse=True)
+def forget_metrics() -> Iterator[None]:
+    METRICS.clear()
+    yield
+    METRICS.clear()
+
+
+def test_a_program_that_is_well_says_so() -> None:
+    http = HttpHealth(bind="127.0.0.1:0")
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [http.child()]
+
+    with otpy.run(Shop, control="off") as system:
+        assert get(http, "/livez") == (200, "ok\n")
+        assert get(http, "/readyz?verbose") == (200, "started: ok\ndraining: ok\nchildren: ok\nok\n")
+        assert get(http, "/readyz", "HEAD") == (200, "")
+        assert get(http, "/") == (404, "there are /livez, /readyz and /metrics\n")
+        assert get(http, "/metrics") == (404, "no metrics: HttpHealth(…, metrics=otpy.metrics.Metrics)\n")
+        assert get(http, "/livez", "POST") == (405, "Method Not Allowed\n")
+        assert system.record("shop/health").kind == f"HttpHealth {http.address}"
+
+
+def test_it_answers_all_the_time_while_the_program_stops_and_is_closed_last() -> None:
+    """As first child; a load balancer hears that no new work is wanted, nobody that the program is to be killed."""
+    http = HttpHealth(bind="127.0.0.1:0")
+    seen = []
+
+    class Last(otpy.GenServer):
+        trap_exit = True
+
+        def terminate(self, reason: otpy.Reason) -> None:
+            seen.extend([get(http, "/readyz"), get(http, "/livez")])
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [http.child(), otpy.child(Last)]
+
+    with otpy.run(Shop, control="off") as system:
+        system.request_stop()
+        assert get(http, "/readyz") == (503, "draining: it was told to stop\nnot ok\n")
+
+    assert seen == [(503, "draining: it was told to stop\nnot ok\n"), (200, "ok\n")]
+
+
+def test_it_answers_while_all_workers_are_stuck() -> None:
+    system = otpy.System("t", max_threads=1)
+    entered, opened = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        entered.set()
+        opened.wait(PATIENCE)
+
+    with served(system, stalled_after=1e-9) as http:
+        doer, other = system.start(Doer), system.start(Doer)
+        doer.cast(Doer.do, hang)
+        assert entered.wait(PATIENCE)
+        other.cast(Doer.do, lambda: None)
+        assert system.watchdog is not None
+        system.watchdog.pulse.beat()
+        system.watchdog.pulse.beat()
+        status, text = get(http, "/livez")
+        opened.set()
+    system.wait_idle()
+    system.stop()
+
+    assert status == 503
+    assert text.startswith("turns: 1 wait for a turn")
+
+
+def test_half_a_request_holds_up_nobody_and_ends_in_its_time(system: otpy.System) -> None:
+    with served(system, patience=0.1) as http:
+        half = visit(http, b"GET /livez HT")
+        assert get(http, "/livez") == (200, "ok\n")
+        assert rest(half) == (408, "Request Timeout\n")
+
+
+def test_who_sends_too_much_is_told_and_whole_requests_may_come_in_pieces(system: otpy.System) -> None:
+    with served(system) as http:
+        assert get(http, "/livez", headers="a: b\r\n" * 3_000)[0] == 431
+        piecewise = visit(http, b"GET /livez HTTP/1.1\r\n")
+        piecewise.sendall(b"\r\n")
+        assert rest(piecewise) == (200, "ok\n")
+
+
+def test_the_oldest_client_makes_room_for_the_next(system: otpy.System) -> None:
+    with served(system, max_clients=2) as http:
+        first, second = visit(http), visit(http)
+        assert get(http, "/livez") == (200, "ok\n")
+        assert first.recv(1) == b""
+        second.sendall(b"GET /livez HTTP/1.1\r\n\r\n")
+        assert rest(second) == (200, "ok\n")
+        first.close()
+
+
+def test_who_comes_and_goes_leaves_nothing_behind(system: otpy.System) -> None:
+    with served(system) as http:
+        for number in range(300):
+            visit(http, b"GET" if number % 2 else b"").close()
+        assert get(http, "/livez") == (200, "ok\n")
+
+
+def test_metrics_are_made_beside_and_once_for_all_who_wait(system: otpy.System) -> None:
+    with served(system, metrics=Metrics) as http:
+        [metrics] = METRICS
+        first = visit(http, b"GET /metrics HTTP/1.1\r\nAccept: open/metrics\r\n\r\n")
+        metrics.entered.acquire()
+        second = visit(http, b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert get(http, "/livez") == (200, "ok\n")
+        metrics.opened.set()
+        assert [rest(first), rest(second)] == [(200, "m 1\n")] * 2
+        assert metrics.accepts == ["open/metrics"]
+        metrics.error = ValueError("oops")
+        assert get(http, "/metrics") == (500, "metrics: ValueError: oops\n")
+    assert metrics.is_closed
+
+
+def test_metrics_that_hang_are_late_and_hold_up_nothing(system: otpy.System) -> None:
+    with served(system, metrics=Metrics, patience=0.1) as http:
+        [metrics] = METRICS
+        assert get(http, "/metrics") == (503, "metrics: late\n")
+        status, text = get(http, "/metrics")
+        assert get(http, "/readyz")[0] == 503
+        assert metrics.accepts == [""]
+    assert (status, text.startswith("metrics: late")) == (503, True)
+
+
+def test_a_long_answer_to_a_slow_reader_is_whole(system: otpy.System) -> None:
+    with served(system, metrics=Metrics) as http:
+        [metrics] = METRICS
+        metrics.body = b"x" * 8_000_000
+        metrics.opened.set()
+        slow = visit(http, b"GET /metrics HTTP/1.1\r\n\r\n")
+        metrics.entered.acquire()
+        assert get(http, "/livez") == (200, "ok\n")
+        assert len(rest(slow)[1]) == 8_000_000
+
+
+def test_a_port_that_is_taken_is_told(system: otpy.System) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        bind = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(StartError, match=f"HttpHealth cannot listen on {bind}: Address already in use"):
+            system.start(HttpHealth(bind=bind).child())
+
+
+@pytest.mark.parametrize("bind", ["", "9090", ":9090", "localhost", "localhost:http", "127.0.0.1:70000", None])
+def test_there_is_no_address_that_is_not_named(bind: str) -> None:
+    with pytest.raises(SpecError, match="an address and a port"):
+        HttpHealth(bind=bind)
+
+
+def test_options_that_cannot_be_are_refused() -> None:
+    with pytest.raises(SpecError, match="patience=0: a number > 0"):
+        HttpHealth(bind="127.0.0.1:0", patience=0)
+
+
+def test_it_ends_in_its_time_whatever_clients_do(system: otpy.System) -> None:
+    with served(system, metrics=Metrics) as http:
+        idle, half = visit(http), visit(http, b"GET /livez")
+        waiting = visit(http, b"GET /metrics HTTP/1.1\r\n\r\n")
+        METRICS[0].entered.acquire()
+    for one in (idle, half, waiting):
+        one.close()
+
+
+def test_a_thread_that_ends_by_a_mistake_is_replaced(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    http = HttpHealth(bind="127.0.0.1:0")
+    real = servings.Serving._round
+
+    def fail(self: servings.Serving, now: float) -> None:
+        monkeypatch.setattr(servings.Serving, "_round", real)
+        raise ValueError("oops")
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [http.child()]
+
+    shop = system.start(Shop)
+    ref = system.find(f"{shop.path}/health")
+    assert ref is not None
+    monkeypatch.setattr(servings.Serving, "_round", fail)
+    with visit(http, b"GET /livez HTTP/1.1\r\n\r\n"):
+        down = ref.monitor().wait(PATIENCE)
+    assert "its thread has ended: ValueError: oops" in str(down)
+    shop.call(otpy.Supervisor.which_children)
+    assert get(http, "/livez") == (200, "ok\n")
+    shop.stop()
