@@ -23,6 +23,7 @@ OtpyError
 ├── NoSuchActorError (LookupError)    no actor has this path
 ├── UnforeseeableError (LookupError)  a declared tree has no such part, or does not tell without being started
 ├── TreeFailedError                   the root of a running program gave up or crashed
+├── DrainingError                     nothing new is begun while the program drains
 ├── BlockingError                     a blocking call where an event loop runs: await its other form
 ├── StateError                        an actor's state cannot be kept, or was not
 │   └── StateFileError                the file of states cannot be used
@@ -55,6 +56,7 @@ __all__ = [
     "ChildNotFoundError",
     "ChildStateError",
     "DeadlockError",
+    "DrainingError",
     "IgnoredError",
     "MailboxFullError",
     "MaxChildrenError",
@@ -307,6 +309,18 @@ class TreeFailedError(OtpyError):
         """Name the program and what ended it."""
         super().__init__(f"{name} failed: {failure}")
         self.failure = failure
+
+
+class DrainingError(OtpyError):
+    """Something new was to begin, and the program, or the part of it with this actor, drains."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        """Keep who has asked, and why it drains."""
+        super().__init__(f"{where} begins nothing more, for the program drains: {reason}")
+        self.where = where
+        """Who has asked: a path, or the name of a thread."""
+        self.reason = reason
+        """Who told it to stop, in words."""
 
 
 class BlockingError(OtpyError):

@@ -32,6 +32,8 @@ from otpy.errors import OtpyError
 from otpy.runtime.actor import Actor
 from otpy.runtime.awaited import asleep
 from otpy.runtime.caller import Caller
+from otpy.runtime.drain import Drain
+from otpy.runtime.draining import Draining, draining, in_flight
 from otpy.runtime.links import Down, ExitSignal, Monitor
 from otpy.runtime.named import NamedRef
 from otpy.runtime.nap import checkpoint, current, sleep
@@ -53,6 +55,8 @@ __all__ = [
     "Continue",
     "Crashed",
     "Down",
+    "Drain",
+    "Draining",
     "DynamicSupervisor",
     "Exit",
     "ExitSignal",
@@ -89,8 +93,10 @@ __all__ = [
     "checkpoint",
     "child",
     "current",
+    "draining",
     "dynamic",
     "exit",
+    "in_flight",
     "main",
     "name",
     "run",

@@ -137,6 +137,11 @@ class Keeper(Gentle):
         """
         return None
 
+    @classmethod
+    def sealed_work(cls) -> float:
+        """Of these seconds, those for work that a drain has waited for already, before anything is stopped."""
+        return 0.0
+
     def otpy_children(self) -> ChildTable:
         """The table, for the inspector."""
         return self._table

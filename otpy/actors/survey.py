@@ -138,7 +138,7 @@ class _Look:
         cls: Any = entry.cls
         sealed_stop = cls.sealed_stop()
         if sealed_stop is not None:
-            known.unknown, known.stop = SEALED, sealed_stop
+            known.unknown, known.stop = SEALED, sealed_stop - cls.sealed_work()
             return None
         if not (cls.declares_by_itself() or self._with_init):
             known.unknown = f"{cls.__name__} has an init of its own, and --init was not given"

@@ -8,7 +8,10 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
+from otpy.drain.begin import begin
+from otpy.drain.course import check_within
 from otpy.runtime.death import kill
+from otpy.runtime.draining import Draining
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.seat import SIGNAL_GRAIN, here
 from otpy.runtime.system import System
@@ -16,12 +19,13 @@ from otpy.runtime.system import System
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.drain.course import Course
     from otpy.runtime.stopping import Unstopped
 
 __all__ = ["SHUTDOWN", "Application"]
 
-SHUTDOWN = 30.0
-"""Seconds in which the whole tree must have stopped; container platforms send SIGKILL after 30."""
+SHUTDOWN = 25.0
+"""Seconds in which a program must have drained and stopped; container platforms send SIGKILL after 30."""
 
 
 class Application(System):
@@ -40,7 +44,11 @@ class Application(System):
         self.failure: str | None = None
         self.is_winding_up = False
         """Whether its block is being left: from then on nothing that ends is a failure."""
+        self.shutdown = SHUTDOWN
+        """Seconds in which it must have drained and stopped, once it was told to."""
         self.left: list[Unstopped] = []
+        self.undone: tuple[str, ...] = ()
+        """What its drain has left undone, in words."""
         self.on_too_many_zombies = self._give_up
         self.on_unheard: Callable[[], object] = _nothing
         """Called when it is told to stop, or fails, and nobody has ever waited for that; in any thread."""
@@ -50,9 +58,49 @@ class Application(System):
         """Whether it was told to stop, or its root has ended."""
         return bool(self._ends)
 
-    def request_stop(self) -> None:
-        """Ask the program to stop, from any thread or signal handler; returns at once."""
+    def request_stop(self, reason: str = "request_stop() was called", *, within: float | None = None) -> None:
+        """Ask the program to drain and stop, from any thread or signal handler; returns at once.
+
+        Args:
+            reason: who wants it, in words: it is logged, and `system.draining.reason` from now on.
+            within: seconds in which it must have stopped; its `shutdown` time unless given. The earliest of all such
+                times holds.
+        """
+        seconds = self.shutdown if within is None else check_within(within)
+        if self.draining is None:  # at once: whoever asks for work, or sends it here, is to know
+            now = self.clock.now()
+            self.draining = Draining(reason, now, now + seconds)
         self._end(None, is_urgent=True)
+        self.timers.after(0.0, self._begin_drain, reason, seconds)
+
+    def request_drain(
+        self, path: str | None = None, *, within: float | None = None, reason: str = "request_drain() was called"
+    ) -> Course:
+        """Have the program, or what is at and below a path, drain and stop; from any thread, waits for nothing.
+
+        Args:
+            path: an actor; its supervisor keeps its specification. The whole program unless given.
+            within: as for `request_stop`.
+            reason: as for `request_stop`.
+
+        Returns:
+            How far it is; `wait()` waits for its end. A whole program stops when its block is left after that.
+
+        Raises:
+            NoSuchActorError: nobody is at that path.
+        """
+        seconds = self.shutdown if within is None else check_within(within)
+        if path is None or path == self.name:
+            self.request_stop(reason, within=seconds)
+        return begin(self, reason, seconds, path=path)
+
+    def begin_drain(self, reason: str) -> Course:
+        """Have all of it drain, unless it does already; nobody who waits for its end is told."""
+        return begin(self, reason, self.shutdown)
+
+    def _begin_drain(self, reason: str, seconds: float) -> None:
+        if not self.stopped:
+            begin(self, reason, seconds)
 
     def wait(self) -> Reason | None:
         """Block the calling thread until the program is told to stop (None) or the root has ended (its exit reason).

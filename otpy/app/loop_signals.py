@@ -68,7 +68,7 @@ def loop_signals(body: Body, shutdown: float) -> Iterator[None]:
     def listen(number: int) -> None:
         before = _taken.before.get(number)
         body.cancel_all = partial(before, number, None) if before and _is_of_asyncio(before) else None
-        body.system.request_stop()
+        body.system.request_stop(signal.Signals(number).name)
         body.system.timers.after(shutdown, body.system.end_start)
 
     if not _taken.listeners:

@@ -36,7 +36,7 @@ def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> in
     except OtpyError as error:
         log.critical("%s", error)
         return ExitCode.FAILED
-    return ExitCode.LEFT_OVER if system.left else ExitCode.CLEAN
+    return ExitCode.LEFT_OVER if system.left or system.undone else ExitCode.CLEAN
 
 
 def _greet(name: str, *, is_open: bool) -> None:

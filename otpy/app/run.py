@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import logging
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from otpy.app.application import SHUTDOWN, Application
 from otpy.app.settings import Settings
 from otpy.app.signals import signals
+from otpy.app.winding import left_by, wind_up
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import TreeFailedError
 from otpy.runtime.seat import here
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from otpy.state.plan import StateFile
 
 __all__ = ["run"]
-
-log = logging.getLogger("otpy")
 
 
 @contextmanager
@@ -58,7 +57,7 @@ def run(
         name: the first part of every path; unique among the user's running programs, so a second `shop` becomes
             `shop-2`. By default the tree's own name in lower case.
         control: what other terminals of the same user may do: `off`, `read`, `operate` or `full`.
-        shutdown: seconds for the whole stop.
+        shutdown: seconds in which the program must have drained and stopped, once it was told to.
         switch_interval: seconds a computing thread keeps the interpreter; None leaves Python's 0.005. Process-wide.
         gc_freeze: take what is there after the start out of garbage collections. Process-wide.
         clock: the system's clock; the monotonic one by default.
@@ -107,10 +106,7 @@ def run(
             yield system
         finally:
             atexit.unregister(system.stop)
-            system.is_winding_up = True
-            system.left = system.stop(timeout=shutdown)
+            wind_up(system, left_by(sys.exception()))
             server.close()
-            for unstopped in system.left:
-                log.error("%s", unstopped)
     if system.failure is not None:
         raise TreeFailedError(system.name, system.failure)

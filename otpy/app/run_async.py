@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.app.body import Body
 from otpy.app.loop_signals import loop_signals
 from otpy.app.settings import Settings
+from otpy.app.winding import left_by, wind_up
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import TreeFailedError
 from otpy.places.loop_borrowed import BorrowedHome
@@ -73,7 +74,7 @@ async def run_async(
         except BaseException as error:  # noqa: BLE001 - it goes on when all is stopped
             problem = error
         body.end()
-        problem = await _wind_up(system, server, home, settings.shutdown) or problem
+        problem = await _wind_up(system, server, home, left_by(problem)) or problem
         atexit.unregister(unfinished.stop)
     has_own_end = body.take_back() and isinstance(problem, asyncio.CancelledError)
     if problem is not None and not has_own_end:
@@ -86,15 +87,14 @@ async def run_async(
 
 
 async def _wind_up(
-    system: Application, server: ControlServer, home: BorrowedHome, shutdown: float
+    system: Application, server: ControlServer, home: BorrowedHome, reason: str
 ) -> asyncio.CancelledError | None:
     """Stop everything, whoever cancels what meanwhile; returns the cancellation, which goes on afterwards."""
 
     def work() -> None:
-        system.left = system.stop(timeout=shutdown)
+        wind_up(system, reason)
         server.close()
 
-    system.is_winding_up = True
     cancelled = None
     done = _begin(work, system)
     while not done.done():
@@ -107,8 +107,6 @@ async def _wind_up(
     except asyncio.CancelledError as error:
         cancelled = error
     done.result()
-    for unstopped in system.left:
-        log.error("%s", unstopped)
     return cancelled
 
 

@@ -98,6 +98,7 @@ class Settings:
             for one in ("clock", "seed", "max_threads", "max_zombies", "loop_blocked_after", "redact")
         }
         system = Application(wanted if claim is None else claim.name, **options)
+        system.shutdown = self.shutdown
         if self.on_event is not None:
             system.events.attach(self.on_event)
         if self.switch_interval is not None:

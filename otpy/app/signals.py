@@ -35,7 +35,7 @@ def signals(system: Application, shutdown: float) -> Iterator[None]:
         yield
         return
     before: dict[int, Any] = {}
-    handler = stop_handler(lambda _: _tell(system, shutdown))
+    handler = stop_handler(lambda number: _tell(system, number, shutdown))
     for wanted in STOP_SIGNALS:
         before[wanted] = signal.signal(wanted, handler)
     try:
@@ -73,6 +73,6 @@ def set_handler(number: int, handler: Any) -> None:
         signal.signal(number, handler)
 
 
-def _tell(system: Application, shutdown: float) -> None:
-    system.request_stop()
+def _tell(system: Application, number: int, shutdown: float) -> None:
+    system.request_stop(signal.Signals(number).name)
     system.timers.after(shutdown, system.end_start)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SHUTDOWN", "load", "run"]
 
-SHUTDOWN = 30.0
+SHUTDOWN = 25.0
 """Seconds, as in `otpy.app.application`, which is not imported to show a help page."""
 SWITCH_INTERVAL = 0.001
 """Seconds; a fifth of Python's own, so that short turns need not wait long for computing ones."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
+from otpy.events.draining import DrainBegun, DrainEnded, DrainFailed, DrainLate, DrainPhase
 from otpy.events.event import Event
 from otpy.events.hook import Events
 from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
@@ -58,6 +59,11 @@ __all__ = [
     "ConfigurationSetAside",
     "CrewChanged",
     "DeadLetter",
+    "DrainBegun",
+    "DrainEnded",
+    "DrainFailed",
+    "DrainLate",
+    "DrainPhase",
     "Event",
     "Events",
     "JobFailed",

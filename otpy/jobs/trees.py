@@ -67,6 +67,11 @@ class Engine(Supervisor):
         """
         return BRIEF + DRAIN + LEAVE + BRIEF + WORKER_SHUTDOWN
 
+    @classmethod
+    def sealed_work(cls) -> float:
+        """The agents' time for their jobs: a drain has waited for these before anything is stopped."""
+        return DRAIN
+
     def children(self) -> list[ChildSpec]:
         """In start order; the leader ends its duties before it resigns. What their stops take adds up to `sealed_stop`.
 

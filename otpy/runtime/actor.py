@@ -13,6 +13,7 @@ from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
 from otpy.runtime.delivery import deliver_info
+from otpy.runtime.departing import Departing, hooks_of
 from otpy.runtime.extras import AsyncResource
 from otpy.runtime.links import Down, ExitSignal, Monitor, watch
 from otpy.runtime.mailbox import Interval, tick
@@ -41,7 +42,7 @@ _EMPTY = ("otpy.actors.gen_server", "otpy.actors.keeper", "otpy.actors.function"
 """Where a `terminate` stands that does nothing unless somebody overrides it."""
 
 
-class Actor(Restoring, PykkaActor):
+class Actor(Departing, Restoring, PykkaActor):
     """An actor for pykka's users: `__init__`, `on_start`, `on_receive`, `on_stop` as they know them, by otpy's rules.
 
     All code of one actor runs in turns, one at a time, in its own `contextvars` context; pool actors change threads
@@ -84,7 +85,8 @@ class Actor(Restoring, PykkaActor):
         if cls.otpy_async is not None and cls.place == "pool" and "place" not in vars(cls):
             cls.place = "loop"
         cls.otpy_redacts = cls.redact is not Actor.redact
-        cls.otpy_persists = callable(getattr(cls, "persist", None))
+        cls.otpy_hooks = hooks_of(cls)
+        cls.otpy_persists = "persist" in cls.otpy_hooks
         cls._own_init = cls.__init__ is not Actor.__init__
 
     if TYPE_CHECKING:

@@ -105,7 +105,10 @@ def _refuse_generators(function: Callable[..., object]) -> None:
         raise TypeError(text)
 
 
-CALLBACKS = ("init", "handle_call", "handle_info", "handle_continue", "handle_timeout", "terminate")
+CALLBACKS = (
+    *("init", "handle_call", "handle_info", "handle_continue", "handle_timeout", "terminate"),
+    *("handle_drain", "persist", "handle_flush"),
+)
 """What may be a coroutine function, beside requests."""
 
 PLAIN = ("on_start", "on_receive", "on_stop", "on_failure", "redact", "children")

@@ -134,13 +134,10 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
         if parent is not None and parent.reason is not None:
             raise ActorExit(parent.reason)
         if spec.name is not None:
-            if spec.name in system.names:  # in a process child `get` would ask the parent, too
-                raise NameTakenError(ref.path, Exit("already_started"), spec.name, system.names[spec.name])
-            system.names[spec.name] = ref
-            ref.name = spec.name
-            if system.awaited_names:
-                system.tell_of_name(spec.name)
+            _take_name(system, ref, spec.name)
         system.alive += 1
+        if cls.otpy_hooks:
+            system.hooked[ref] = None
         ref.number = system.last_number = system.last_number + 1
         if parent is not None:
             ref.links = parent
@@ -148,6 +145,15 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
     if place != "pool":
         _take_home(system, ref, place, options.loop)
     return ref
+
+
+def _take_name(system: System, ref: Ref[Any], name: str) -> None:
+    if name in system.names:  # in a process child `get` would ask the parent, too
+        raise NameTakenError(ref.path, Exit("already_started"), name, system.names[name])
+    system.names[name] = ref
+    ref.name = name
+    if system.awaited_names:
+        system.tell_of_name(name)
 
 
 def _take_home(system: System, ref: Ref[Any], place: str, loop: str | None) -> None:

@@ -12,6 +12,7 @@ from otpy.runtime.awaited import AwaitedSlot
 from otpy.runtime.awaiting import Awaiting
 from otpy.runtime.birth import begin, expire_start
 from otpy.runtime.death import kill
+from otpy.runtime.extras import nobody
 from otpy.runtime.seat import here
 from otpy.runtime.spawn import actor_class, check_process_options, new_ref, start_arguments
 
@@ -62,6 +63,13 @@ class Starting:
     async def astart(self, start: Callable[..., Any] | ChildSpec, /, *args: Any, **kwargs: Any) -> Ref[Any]:
         """As `start`, awaited from a coroutine on any event loop."""
         return await self._astart(None, start, args, kwargs)
+
+    def start_soon(self, spec: ChildSpec) -> Ref[Any]:
+        """Start an actor without a supervisor, and wait for nothing; one that does not start has ended."""
+        ref, spec = self._prepare(here(), None, spec, (), {}, root=False)
+        args, kwargs = start_arguments(ref.actor_class, spec)
+        begin(ref, args, kwargs, nobody)
+        return ref
 
     def start_root(self, spec: ChildSpec) -> Ref[Any]:
         """Start the actor whose path is the system's name; the rest of the tree is below it."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Unstopped", "stop_all"]
+__all__ = ["Unstopped", "describe_late", "stop_all"]
 
 
 @value

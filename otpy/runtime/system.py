@@ -18,6 +18,7 @@ from otpy.events.hook import Events
 from otpy.runtime.aside import aside
 from otpy.runtime.awaited import AwaitedCaller
 from otpy.runtime.caller import Caller
+from otpy.runtime.draining import own_flight
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
 from otpy.runtime.home import PLACES
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from otpy.core.masking import Show
     from otpy.runtime.actor import Actor
     from otpy.runtime.beyond import Beyond
+    from otpy.runtime.draining import Draining, Flight
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
     from otpy.runtime.restoring import Checkpoints
@@ -127,6 +129,12 @@ class System(Starting, Inspection):
         self.root: Ref[Any] | None = None
         self.tops: dict[str, Ref[Any]] = {}
         self.orphans: dict[Ref[Any], None] = {}  # started by actors that have ended since
+        self.hooked: dict[Ref[Any], None] = {}  # those with hooks of a drain
+        self.draining: Draining | None = None
+        self.draining_parts: dict[Ref[Any], Draining] = {}  # the tops of parts that drain, while they live
+        self.courses: dict[Ref[Any] | None, Any] = {}  # Any: drains, which are known on a higher floor
+        self.flights: dict[Flight, None] = {}
+        self.on_landed: list[Callable[[], object]] = []  # called when nothing is in flight any more; in any thread
         self.started_at = time.time()
         self.stopped = False
         self.forked = False
@@ -229,6 +237,8 @@ class System(Starting, Inspection):
     def forget(self, ref: Ref[Any]) -> None:
         """Drop a dead actor from all tables; called with the lock held."""
         self.alive -= 1
+        if ref.actor_class.otpy_hooks:
+            self.hooked.pop(ref, None)
         if ref.name is not None:
             self.names.pop(ref.name, None)
         if ref.parent is None:
@@ -237,6 +247,9 @@ class System(Starting, Inspection):
         elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
             del ref.parent.more.spawned[str(ref.id)]
         self.orphans.pop(ref, None)
+        if self.draining_parts:
+            self.draining_parts.pop(ref, None)
+            self.courses.pop(ref, None)
         if ref.more is not None and ref.more.has_spawned:
             self.orphans.update(dict.fromkeys(ref.more.spawned.values()))
 
@@ -288,6 +301,10 @@ class System(Starting, Inspection):
         if asking is not None and asking.system is self:
             raise DeadlockError(self.name, "stop", [asking.path, self.name, asking.path])
         return await aside(lambda: self.stop(reason, timeout=timeout))
+
+    def in_flight(self) -> Flight:
+        """As `otpy.in_flight()`, for threads that run no actor: `with system.in_flight():`."""
+        return own_flight(self)
 
     def close(self) -> None:
         """End all threads of the system that can end."""

@@ -13,7 +13,7 @@ from otpy.runtime.seat import Slot, here
 if TYPE_CHECKING:
     from otpy.runtime.system import System
 
-__all__ = ["is_idle", "wait_idle"]
+__all__ = ["is_idle", "turns_begun", "wait_idle"]
 
 
 def wait_idle(system: System, timeout: float) -> None:
@@ -41,17 +41,18 @@ def wait_idle(system: System, timeout: float) -> None:
 
 def is_idle(system: System) -> bool:
     """Whether nothing runs and nothing waits to run, in the pool and on all threads of actors."""
-    before = _turns(system)
+    before = turns_begun(system)
     # Twice: whoever was seen at rest may have got a message from somebody who was looked at later. If so, the second
     # look finds it busy, or finds that it has begun a turn since.
-    return _is_at_rest(system) and _is_at_rest(system) and _turns(system) == before
+    return _is_at_rest(system) and _is_at_rest(system) and turns_begun(system) == before
 
 
 def _is_at_rest(system: System) -> bool:
     return system.pool.is_idle() and all(home.is_idle() for home in list(system.threads))
 
 
-def _turns(system: System) -> int:
+def turns_begun(system: System) -> int:
+    """How many turns have begun since the system was made."""
     in_pool = sum(worker.turns for worker in list(system.pool.workers))
     return in_pool + sum(home.turns() for home in list(system.threads))
 

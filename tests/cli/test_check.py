@@ -121,7 +121,7 @@ def test_every_mistake_is_told_with_its_path(otpy: Otpy) -> None:
 def test_warnings_fail_only_when_strict(otpy: Otpy, more: tuple[str, ...], code: int) -> None:
     result = otpy("check", "otpy_test_shop:Slow", *more)
 
-    assert ("warning slow: to stop may take 40 s, and after 30 s" in result.stdout) is ("--shutdown" not in more)
+    assert ("warning slow: to stop may take 40 s, and after 25 s" in result.stdout) is ("--shutdown" not in more)
     assert result.exit_code == code
 
 

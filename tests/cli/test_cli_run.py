@@ -50,7 +50,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     return calls
 
 
-DEFAULTS = {"name": None, "control": "operate", "shutdown": 30.0, "switch_interval": 0.001, "gc_freeze": False} | {
+DEFAULTS = {"name": None, "control": "operate", "shutdown": 25.0, "switch_interval": 0.001, "gc_freeze": False} | {
     "state": None
 }
 

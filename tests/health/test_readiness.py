@@ -143,6 +143,6 @@ def test_a_program_that_was_told_to_stop_is_not_ready_and_says_so_while_it_stops
     with otpy.run(otpy.child(Last), control="off") as system:
         assert readiness(system).is_well
         system.request_stop()
-        assert readiness(system).problem == "draining: it was told to stop"
+        assert readiness(system).problem == "draining: it drains: request_stop() was called"
 
-    assert seen == [["draining: it was told to stop"]]
+    assert seen == [["draining: it drains: request_stop() was called"]]

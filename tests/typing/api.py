@@ -60,6 +60,19 @@ class Cache(otpy.GenServer):
         self.cancel_timer(timer)
         self.send_after(1.0, "once")
 
+    def handle_drain(self, drain: otpy.Drain) -> otpy.NoReply:
+        assert_type(drain.remaining(), float)
+        assert_type(drain.reason, str)
+        drain.working(2, ["a", "b"])
+        drain.done()
+        return otpy.NoReply()
+
+    def persist(self) -> dict[str, object]:
+        return {"size": self.size}
+
+    async def handle_flush(self, drain: otpy.Drain) -> None:
+        drain.working("two")  # type: ignore[arg-type]
+
     @otpy.call
     def get(self, key: str) -> bytes | None:
         return self.items.get(key)
@@ -622,3 +635,23 @@ def metrics_of(system: otpy.System) -> None:
         metrics.exposition("application/openmetrics-text")
     assert_type(CATALOGUE["otpy_actors"], Entry)
     Metrics("shop")  # type: ignore[arg-type]
+
+
+def work_while_it_may() -> None:
+    told = otpy.draining()
+    if told is not None:
+        assert_type(told, otpy.Draining)
+        assert_type(told.reason, str)
+        assert_type(told.deadline, float)
+    with otpy.in_flight():
+        pass
+
+
+def drain_a_part(system: otpy.Application) -> None:
+    course = system.request_drain("shop/feed", within=5.0, reason="told by hand")
+    assert_type(course.wait(1.0), bool)
+    assert_type(course.left, list[str])
+    system.request_stop("enough", within=2.0)
+    assert_type(system.draining, otpy.Draining | None)
+    with system.in_flight():
+        pass

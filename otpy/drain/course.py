@@ -1,0 +1,134 @@
+"""One drain as others see it: any thread may look how far it is, wait for its end, hasten it, or cut it short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.number import is_number
+from otpy.core.text import safe_repr
+from otpy.drain.plan import Phase, Plan
+from otpy.events.draining import DrainEnded, DrainPhase
+from otpy.runtime.draining import Draining
+
+if TYPE_CHECKING:
+    from otpy.drain.ledger import Ledger
+    from otpy.events.draining import DrainFailed, DrainLate
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["Course", "check_within"]
+
+MAX_LATE = 20
+"""Who is late, or has failed, and is told of one by one; of more there is a count."""
+
+
+class Course:
+    """One drain, of a whole program or of one actor with all below it."""
+
+    def __init__(self, system: System, top: Ref[Any] | None, draining: Draining) -> None:
+        """Made by `begin`."""
+        self.system = system
+        self.top = top
+        """Whose drain it is, with all below; None for the whole program."""
+        self.path = system.name if top is None else top.path
+        self.draining = draining
+        now = system.clock.now()
+        self.plan = Plan.of(now, draining.deadline - now)
+        self.phase = Phase.QUIESCE
+        self.took: dict[Phase, float] = {}
+        """Seconds of each phase that is over."""
+        self.left: list[str] = []
+        """What was left undone, in words."""
+        self.late: list[DrainLate] = []
+        """Who was not waited for any longer, the first of them."""
+        self.is_cut = False
+        """Whether somebody has had it jump to its end."""
+        self.ledger: Ledger | None = None
+        """Who is asked in this phase."""
+        self.ref: Ref[Any] | None = None
+        """The actor that drains."""
+        self._phase_began = now
+
+    @property
+    def reason(self) -> str:
+        """Who told it, in words."""
+        return self.draining.reason
+
+    def remaining(self) -> float:
+        """Seconds that are left for all of it."""
+        return max(0.0, self.plan.deadline - self.system.clock.now())
+
+    def has_ended(self) -> bool:
+        """Whether there is nothing more to be waited for before the stop."""
+        return self.ref is None or self.ref.reason is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it has come as far as it goes by itself; False when it has not in so many real seconds."""
+        if self.ref is None:
+            return True
+        try:
+            self.ref.monitor().wait(timeout)
+        except TimeoutError:
+            return False
+        return True
+
+    def hasten(self, within: float) -> None:
+        """Have it over in so many seconds, if that is earlier than it would be."""
+        plan = self.plan.hastened(self.system.clock.now(), within)
+        if plan != self.plan:
+            self.plan = plan
+            self.draining = Draining(self.draining.reason, self.draining.since, plan.deadline)
+            self.publish()
+            self.wake()
+
+    def cut(self, why: str) -> None:
+        """Have it wait for nobody any longer."""
+        if not self.is_cut and self.phase not in {Phase.RELEASE, Phase.EXIT}:
+            self.is_cut = True
+            self.left.append(f"it was cut short in {self.phase}: {why}")
+            self.wake()
+
+    def publish(self) -> None:
+        """Let everybody know that it drains."""
+        if self.top is None:
+            self.system.draining = self.draining
+        else:
+            self.system.draining_parts[self.top] = self.draining
+
+    def wake(self) -> None:
+        """Have the actor that drains look again."""
+        ref = self.ref
+        if ref is not None and ref.reason is None:
+            ref.tell("look")
+
+    def is_over(self, phase: Phase) -> bool:
+        """Whether the time of a phase is over."""
+        return self.is_cut or self.system.clock.now() >= self.plan.end(phase)
+
+    def close_phase(self, then: Phase, late: list[DrainLate], failed: list[DrainFailed]) -> None:
+        """Tell how this phase went, and go on to the next."""
+        events = self.system.events
+        now = self.system.clock.now()
+        for event in [*failed, *late][:MAX_LATE]:
+            events.emit(event)
+        self.late.extend(late[: MAX_LATE - len(self.late)])
+        seconds = self.took[self.phase] = now - self._phase_began
+        phase, self.phase, self._phase_began = self.phase, then, now
+        events.emit(DrainPhase(path=self.path, phase=phase, seconds=seconds, left=self.remaining(), late=len(late)))
+
+    def end(self, left: list[str]) -> None:
+        """It is over; `left` is what the stop itself has left."""
+        self.left += left
+        self.close_phase(Phase.EXIT, [], [])
+        seconds = self.system.clock.now() - self.draining.since
+        self.system.events.emit(
+            DrainEnded(path=self.path, reason=self.reason, seconds=seconds, left=tuple(self.left[:MAX_LATE]))
+        )
+
+
+def check_within(within: object) -> float:
+    """Seconds for a drain. Raises ValueError for what is none."""
+    if not is_number(within) or not within >= 0:
+        text = f"within={safe_repr(within)}: seconds, 0 or more"
+        raise ValueError(text)
+    return float(within)

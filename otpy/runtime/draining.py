@@ -1,0 +1,129 @@
+"""That a program drains, for whoever asks; and what is in flight outside of any message, for which it waits."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Self
+
+from otpy.core.value import value
+from otpy.errors import DrainingError
+from otpy.runtime.nap import current
+from otpy.runtime.seat import here
+
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = [
+    "Draining",
+    "Flight",
+    "draining",
+    "draining_of",
+    "flights_in",
+    "in_flight",
+    "is_within",
+    "own_flight",
+]
+
+_depth: ContextVar[int] = ContextVar("otpy_in_flight", default=0)
+
+
+@value
+class Draining:
+    """That a program, or a part of it, drains."""
+
+    reason: str
+    """Who told it to stop, in words."""
+    since: float
+    """When, by the system's clock."""
+    deadline: float
+    """When all of it must have stopped, by the system's clock."""
+
+
+def draining() -> Draining | None:
+    """Whether the program, or the part of it with the calling actor, drains; for functions that run as children.
+
+    Raises:
+        NoSuchActorError: no actor runs on this thread; `system.draining` says it there.
+    """
+    ref = current()
+    return draining_of(ref.system, ref)
+
+
+def draining_of(system: System, ref: Ref[Any] | None) -> Draining | None:
+    """The same for a certain actor, or for code of none."""
+    if system.draining is not None or not system.draining_parts:
+        return system.draining
+    return next((found for top, found in system.draining_parts.copy().items() if is_within(ref, top)), None)
+
+
+def is_within(ref: Ref[Any] | None, top: Ref[Any] | None) -> bool:
+    """Whether an actor is another one, or below it; everything is below None."""
+    if top is None:
+        return True
+    while ref is not None and ref is not top:
+        ref = ref.parent
+    return ref is not None
+
+
+class Flight:
+    """One thing in flight; made by `in_flight`, and entered once."""
+
+    def __init__(self, system: System, ref: Ref[Any] | None) -> None:
+        """Of an actor, or of a thread outside of all actors."""
+        self.system = system
+        self.ref = ref
+        self.seat = here()
+        self._token: Token[int] | None = None
+
+    @property
+    def where(self) -> str:
+        """Whose it is: the path of an actor, or the name of a thread."""
+        return self.seat.thread_name if self.ref is None else self.ref.path
+
+    def __enter__(self) -> Self:
+        """Begin, unless the program drains. Raises DrainingError."""
+        self.seat = here()
+        self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
+        told = draining_of(self.system, self.ref)
+        if told is not None and not _depth.get():
+            del self.system.flights[self]
+            raise DrainingError(self.where, told.reason)
+        self._token = _depth.set(_depth.get() + 1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self.system.flights.pop(self, None)
+        if self._token is not None:
+            _depth.reset(self._token)
+        if not self.system.flights:
+            for tell in self.system.on_landed.copy():
+                tell()
+
+
+def in_flight() -> Flight:
+    """`with otpy.in_flight():` has a drain wait for what is inside; for functions that run as children.
+
+    Messages are waited for anyway, while a function that runs as a child is not: it may never return. While the program
+    drains nothing more is begun: entering the block raises. A block inside of another one belongs to that one.
+
+    Raises:
+        NoSuchActorError: no actor runs on this thread; `system.in_flight()` is for those.
+        DrainingError: on entering: the program, or the part of it with this actor, drains.
+    """
+    ref = current()
+    return Flight(ref.system, ref)
+
+
+def flights_in(system: System, top: Ref[Any] | None) -> list[Flight]:
+    """What is in flight at and below an actor; with None everywhere."""
+    return [flight for flight in system.flights.copy() if top is None or is_within(flight.ref, top)]
+
+
+def own_flight(system: System) -> Flight:
+    """As `in_flight`, also for a thread that runs no actor of this system."""
+    ref = here().ref
+    return Flight(system, ref if ref is not None and ref.system is system else None)

@@ -1,0 +1,78 @@
+"""Who in a tree still has something to do: a message that waits, or one that is being handled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.runtime.crew import crew_of
+from otpy.runtime.records import kept_by
+from otpy.runtime.wait_idle import turns_begun
+
+if TYPE_CHECKING:
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__ = ["Quiet", "busy_below", "has_work"]
+
+PATIENCE = 3
+"""Looks that find everybody at rest, but somebody to have had a turn meanwhile, after which that is believed: a ticking
+timer gives turns for ever."""
+
+
+def has_work(ref: Ref[Any]) -> bool:
+    """Whether an actor has a message waiting, or is in one. What runs for itself is no message: a function, `init`.
+
+    One that is suspended handles none until somebody resumes it.
+    """
+    if ref.reason is not None or ref.is_suspended():
+        return False
+    if ref.mailbox or crew_of(ref) is not None:
+        return True
+    return not len(ref.tok) and not isinstance(ref.current, str)
+
+
+def busy_below(system: System, top: Ref[Any] | None, apart: type[Any]) -> list[Ref[Any]]:
+    """Who has work at and below an actor, with None in the whole system; those of the class `apart` do not count."""
+    stack = [top] if top is not None else _tops(system)
+    found = []
+    while stack:
+        ref = stack.pop()
+        if has_work(ref) and not issubclass(ref.actor_class, apart):
+            found.append(ref)
+        stack.extend(kept_by(ref))
+    return found
+
+
+def _tops(system: System) -> list[Ref[Any]]:
+    with system.lock:
+        return [*system.tops.values(), *system.orphans]
+
+
+class Quiet:
+    """Looks at the same tree again and again, until nobody in it has any work."""
+
+    def __init__(self, system: System, top: Ref[Any] | None, apart: type[Any]) -> None:
+        """Have not looked yet."""
+        self._system = system
+        self._top = top
+        self._apart = apart
+        self._looks = 0
+        self.busy: list[Ref[Any]] = []
+        """Who had work when it was looked last."""
+
+    def look(self) -> bool:
+        """Whether all are at rest; those seen with work are looked at first, which is quick where there are many."""
+        self.busy = [ref for ref in self.busy if has_work(ref)]
+        if self.busy:
+            return False
+        # Twice, as `is_idle`: whoever was seen at rest may have got a message from one that was looked at later.
+        before = turns_begun(self._system)
+        self.busy = self._all() or self._all()
+        if self.busy:
+            self._looks = 0
+            return False
+        self._looks += 1
+        return turns_begun(self._system) == before or self._looks >= PATIENCE
+
+    def _all(self) -> list[Ref[Any]]:
+        return busy_below(self._system, self._top, self._apart)
