@@ -34,7 +34,20 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
     compileall.compile_dir(Path(__file__).parents[1] / "otpy", quiet=2)
 
 
-SHARED = {"cli", "contract", "demo", "drain", "health", "jobs", "metrics", "oracle", "resilience", "state", "stress"}
+SHARED = {
+    "cli",
+    "contract",
+    "demo",
+    "drain",
+    "fleet",
+    "health",
+    "jobs",
+    "metrics",
+    "oracle",
+    "resilience",
+    "state",
+    "stress",
+}
 """Folders whose tests stand on what the others try on each Python."""
 
 

@@ -6,6 +6,7 @@ from otpy.core.reason import Restart
 from otpy.events.crash import ActorCrashed, Neighbour
 from otpy.events.draining import DrainBegun, DrainEnded, DrainFailed, DrainLate, DrainPhase
 from otpy.events.event import Event
+from otpy.events.fleet import FleetAway, FleetCalm, FleetFull, FleetShareFell, FleetShareRecovered, FleetStorm
 from otpy.events.hook import Events
 from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
@@ -66,6 +67,12 @@ __all__ = [
     "DrainPhase",
     "Event",
     "Events",
+    "FleetAway",
+    "FleetCalm",
+    "FleetFull",
+    "FleetShareFell",
+    "FleetShareRecovered",
+    "FleetStorm",
     "JobFailed",
     "LeaderElected",
     "LeaderLost",

@@ -21,6 +21,7 @@ FRONT_DOORS = (
     "otpy",
     "otpy.errors",
     "otpy.events",
+    "otpy.fleet",
     "otpy.health",
     "otpy.jobs",
     "otpy.metrics",

@@ -25,6 +25,7 @@ FLOORS = {
     "drain": 4,
     "health": 4,
     "resilience": 4,
+    "fleet": 5,
     "jobs": 5,
     "testing": 5,
     "app": 6,

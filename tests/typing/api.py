@@ -13,6 +13,19 @@ import otpy
 from otpy import jobs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
+from otpy.fleet import (
+    AgentLook,
+    Beat,
+    BeatError,
+    FleetError,
+    FleetFullError,
+    FleetLook,
+    FleetView,
+    GroupLook,
+    Heartbeat,
+    HeartbeatLook,
+    Watch,
+)
 from otpy.metrics import CATALOGUE, Entry, Metrics
 from otpy.resilience import (
     Autonomy,
@@ -655,3 +668,35 @@ def drain_a_part(system: otpy.Application) -> None:
     assert_type(system.draining, otpy.Draining | None)
     with system.in_flight():
         pass
+
+
+# --- fleets ---------------------------------------------------------------------------------------------------------
+
+view = FleetView("boilers", period=10.0, watches=[Watch(label="region", below=0.8)])
+
+
+async def tell(beat: Beat) -> None:
+    assert_type(view.beats([beat, beat.plain()]), int)
+
+
+beats = Heartbeat("beats", send=tell, labels={"region": "eu"}, figures=lambda: {"jobs": 3}, autonomy=hub, outbox=outbox)
+Heartbeat("beats")  # type: ignore[call-arg]
+Heartbeat("beats", send=lambda: None)  # type: ignore[arg-type]
+
+
+def see() -> None:
+    view.expect(count=100, labels={"region": "eu"})
+    view.beat("b-1", state="well")  # type: ignore[arg-type]
+    view.agents("gone")  # type: ignore[arg-type]
+    assert_type(view.look(), FleetLook)
+    assert_type(view.groups("region"), list[GroupLook])
+    assert_type(view.agents("silent", labels={"region": "eu"}) + view.silences(10), list[AgentLook])
+    assert_type(view.agent("b-1"), AgentLook | None)
+    beats.say("draining", "scale-in")
+    assert_type(beats.look(), HeartbeatLook)
+    assert_type([view.child(), beats.child()], list[otpy.ChildSpec])
+    try:
+        view.expect(["b-1"])
+        view.beats([Beat.read({"agent": "b-1"})])
+    except (FleetFullError, BeatError) as error:
+        assert_type(isinstance(error, FleetError), bool)

@@ -1,0 +1,151 @@
+"""What a hub sees of its fleet: groups of agents, never one agent each."""
+
+from __future__ import annotations
+
+import logging
+
+from otpy.core.text import visible
+from otpy.core.value import value
+from otpy.events.event import Event
+
+__all__ = ["FleetAway", "FleetCalm", "FleetFull", "FleetShareFell", "FleetShareRecovered", "FleetStorm"]
+
+
+@value(kw_only=True)
+class FleetAway(Event):
+    """The hub itself was away, or heard nobody: each agent has its full time from now on before it is missed."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    seconds: float
+    """How long."""
+    why: str
+    """What it was, in words."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: fleet {self.fleet!r}: {self.why} for {self.seconds:.3g} s; nobody is missed for that"
+
+
+@value(kw_only=True)
+class FleetCalm(Event):
+    """A storm of arrivals is over."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    arrivals: int
+    """How many came in it."""
+    peak: float
+    """The most a second."""
+    seconds: float
+    """How long it lasted."""
+
+    @property
+    def level(self) -> int:
+        """All is well again."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        came = f"{self.arrivals} agents came in {self.seconds:.3g} s, up to {self.peak:.0f}/s"
+        return f"{self.path}: fleet {self.fleet!r}: the storm is over: {came}"
+
+
+@value(kw_only=True)
+class FleetFull(Event):
+    """A hub refuses agents that it does not know, for it has as many as it may. Told once, until there is room."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    most: int
+    """How many that is."""
+
+    @property
+    def level(self) -> int:
+        """Agents work that nobody sees."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        return f"{self.path}: fleet {self.fleet!r} has {self.most} agents, and refuses others"
+
+
+@value(kw_only=True)
+class FleetShareFell(Event):
+    """Fewer of a group's agents are alive than should be."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    label: str | None
+    """By which label the group is one; None: it is the whole fleet."""
+    value: str | None
+    """The label's value that its agents have."""
+    share: float
+    """The part of them that is alive, from 0 to 1."""
+    alive: int
+    """How many that are."""
+    wanted: int
+    """Of how many."""
+    below: float
+    """The share it fell below."""
+
+    @property
+    def level(self) -> int:
+        """Somebody should look."""
+        return logging.ERROR
+
+    def __str__(self) -> str:
+        group = _group(self.label, self.value)
+        left = f"{self.alive} of {self.wanted} are alive ({self.share:.0%}, below {self.below:.0%})"
+        return f"{self.path}: fleet {self.fleet!r}: {group}: {left}"
+
+
+@value(kw_only=True)
+class FleetShareRecovered(Event):
+    """Enough of a group's agents are alive again."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    label: str | None
+    """By which label the group is one; None: it is the whole fleet."""
+    value: str | None
+    """The label's value that its agents have."""
+    share: float
+    """The part of them that is alive, from 0 to 1."""
+    alive: int
+    """How many that are."""
+    wanted: int
+    """Of how many."""
+    seconds: float
+    """How long they were too few."""
+
+    @property
+    def level(self) -> int:
+        """All is well again."""
+        return logging.INFO
+
+    def __str__(self) -> str:
+        group = _group(self.label, self.value)
+        well = f"{self.alive} of {self.wanted} are alive again ({self.share:.0%}) after {self.seconds:.3g} s"
+        return f"{self.path}: fleet {self.fleet!r}: {group}: {well}"
+
+
+@value(kw_only=True)
+class FleetStorm(Event):
+    """Many agents come at once: new ones, such as were missed, and such as have been restarted."""
+
+    fleet: str
+    """The name of the `FleetView`."""
+    rate: float
+    """How many a second."""
+    new: int
+    """Nobody knew those."""
+    returned: int
+    """Those were silent or dead."""
+    restarted: int
+    """Those are alive in another incarnation than before."""
+
+    def __str__(self) -> str:
+        kinds = f"{self.new} new, {self.returned} returned, {self.restarted} restarted"
+        return f"{self.path}: fleet {self.fleet!r}: a storm of {self.rate:.0f} agents a second ({kinds})"
+
+
+def _group(label: str | None, group: str | None) -> str:
+    return "the whole" if label is None else f"{visible(label)}={visible(group or '')}"

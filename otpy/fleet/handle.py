@@ -1,0 +1,338 @@
+"""`FleetView`: the handle of a hub's view of its agents, by which any thread or task gives beats to it and looks."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from otpy.core.clock import virtual_wall, wall_clock
+from otpy.core.reason import Exit
+from otpy.core.spec import ChildSpec, child
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr
+from otpy.errors import NameTakenError, SpecError
+from otpy.fleet.beat import fields_of
+from otpy.fleet.errors import BeatError
+from otpy.fleet.ledger import Ledger
+from otpy.fleet.looks import STATES, FleetLook, agent_look, group_look, longest, picked
+from otpy.fleet.plan import Plan, Watch
+from otpy.fleet.server import FleetServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import NoReturn
+
+    from otpy.events.event import Event
+    from otpy.fleet.beat import Beat, BeatState
+    from otpy.fleet.books import Agent
+    from otpy.fleet.ledger import Verdict
+    from otpy.fleet.looks import AgentLook, AgentState, GroupLook
+    from otpy.runtime.ref import Ref
+
+__all__ = ["FleetView"]
+
+NO_FIGURES: dict[str, float] = {}
+LIMIT = 100
+"""Agents in one answer unless somebody wants more."""
+
+
+class FleetView:
+    """A hub's view of its agents: `fleet.beat("boiler-7", labels={"region": "eu"})`, from any thread and task.
+
+    Make one where the beats come in, as in the handler of a request, and put `fleet.child()` into the tree: that actor
+    looks once a second who is missed, and tells of groups. An agent is `alive` while it beats; `silent` when it was
+    not heard for `silent` of its own periods; `dead` when it has said goodbye, or was not heard for `dead` of them;
+    `never_seen` while it is expected only. What it has seen is in memory: a hub that is started again hears all anew.
+
+    Args:
+        name: for people: in errors, events, the tree and `otpy fleet`.
+        period: seconds between two beats of agents that do not announce it.
+        silent: periods without a beat after which an agent is silent; 3: one that is lost on its way does not matter.
+        dead: periods after which it is dead.
+        longest: seconds that a period counts at most, whatever an agent announces.
+        grace: seconds after the hub's start, or after it was away, in which no share is judged; as long as an agent of
+            the usual period may be silent unless said otherwise.
+        forget: seconds after which a dead one is known no longer, unless it is expected by name.
+        most: agents that are known at most. When there is no room the oldest dead one is forgotten; without any an
+            agent that is not known is refused.
+        groups: values of labels that are told apart at most; agents with others are counted together as `(other)`.
+        storm: agents a second that are new, have come back or were restarted, beyond which it is a storm.
+        watches: which groups are told of when too few are alive; the whole fleet unless said otherwise.
+
+    Raises:
+        SpecError: the options cannot be used; the message says why.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        period: float = 30.0,
+        silent: float = 3.0,
+        dead: float = 12.0,
+        longest: float = 3_600.0,
+        grace: float | None = None,
+        forget: float = 86_400.0,
+        most: int = 200_000,
+        groups: int = 10_000,
+        storm: float = 100.0,
+        watches: Sequence[Watch] = (Watch(),),
+    ) -> None:
+        """Make it; nothing runs yet, and no beat is taken."""
+        if not isinstance(name, str) or not name or "/" in name:
+            raise SpecError("FleetView", f"name={safe_repr(name)}: a text without '/'")
+        self.name = name
+        self.plan = Plan(
+            name=name,
+            period=period,
+            silent=silent,
+            dead=dead,
+            longest=longest,
+            grace=grace,
+            forget=forget,
+            most=most,
+            groups=groups,
+            storm=storm,
+            watches=tuple(watches),
+        )
+        self.plan.check()
+        self._names: dict[str, dict[str, str]] = {}  # expected ones, and their labels
+        self._counts: dict[tuple[str, str] | None, int] = {}  # expected of groups; of the whole fleet under None
+        self._ledger = Ledger(self.plan)
+        self._lock = threading.Lock()  # guards the ledger, and who keeps it
+        self._keeper: Ref[FleetServer] | None = None
+        self._now: Callable[[], float] | None = None
+        self._wall: Callable[[], int] = wall_clock
+
+    # What users call.
+
+    def child(self) -> ChildSpec:
+        """The spec of the actor that keeps it, for the tree of the program that uses it."""
+        return child(FleetServer, self).opts(id=self.name)
+
+    def beat(
+        self,
+        agent: str,
+        *,
+        labels: dict[str, str] | None = None,
+        state: BeatState = "normal",
+        why: str | None = None,
+        figures: dict[str, float] = NO_FIGURES,
+        incarnation: str | None = None,
+        sequence: int | None = None,
+        period: float | None = None,
+        at: int | None = None,
+        started: int | None = None,
+    ) -> Verdict:
+        """Take the beat of an agent. Any thread or task; it asks no actor, and takes some microseconds.
+
+        Args:
+            agent: who it is.
+            labels: what it belongs to; None: as before.
+            state: `normal`, `degraded`, `draining`, or `gone` for a goodbye.
+            why: why that is so, in words.
+            figures: some numbers.
+            incarnation: another text in each of its lives; without it a restart is not seen.
+            sequence: grows with each beat of an incarnation; without it a late beat is not known as such.
+            period: seconds between its beats; None: as before.
+            at: when it was made, in milliseconds since 1970 on the agent's clock; shown as `skew`.
+            started: when the incarnation began, as `at`.
+
+        Returns:
+            `taken`; `late` when later ones are known, or it is of an earlier incarnation; `full` when there is no room
+            for one that is not known; `unkept` before an actor has first kept it.
+
+        Raises:
+            BeatError: that is no heartbeat, and was counted as malformed.
+        """
+        try:
+            return self._take(agent, labels, state, why, figures, incarnation, sequence, period, at, started)
+        except BeatError:
+            self._count_malformed()
+            raise
+
+    def beats(self, many: Iterable[Beat | Mapping[str, object]]) -> int:
+        """Take several at once, as a request brings them: `Beat`s, or what their `plain()` made.
+
+        What is no heartbeat is passed over, and counted. Returns how many were taken.
+        """
+        taken = 0
+        for one in many:
+            try:
+                taken += self._take(*fields_of(one)) == "taken"
+            except BeatError:
+                self._count_malformed()
+        return taken
+
+    def expect(
+        self, names: Iterable[str] = (), *, count: int | None = None, labels: Mapping[str, str] | None = None
+    ) -> None:
+        """Say who is to be there: those never heard are `never_seen`, and count as missing in the shares.
+
+        Args:
+            names: some agents, with these labels until they say otherwise. They are not forgotten when dead.
+            count: so many with this one label, whatever their names; without a label in the whole fleet. 0 takes it
+                back.
+            labels: of what.
+
+        Raises:
+            FleetFullError: there would be more agents than `most`.
+            SpecError: neither, or both; or several labels with a count.
+            BeatError: a name or a label cannot be used.
+        """
+        given, wanted = dict(labels or {}), list(names)
+        if bool(wanted) == (count is not None) or isinstance(names, str):
+            raise SpecError(self.name, "expect takes names, or a count")
+        if count is not None and not (isinstance(count, int) and count >= 0 and len(given) <= 1):
+            raise SpecError(self.name, f"count={safe_repr(count)}: 0 or more agents with one label at most")
+        with self._lock:
+            if count is None:
+                self._ledger.expect(wanted, given, self._time())
+                self._names |= dict.fromkeys(wanted, given)
+            else:
+                group = next(iter(given.items()), None)
+                self._ledger.expect_so_many(group, count)
+                self._counts[group] = count
+
+    def forget(self, *names: str) -> int:
+        """Know some agents no longer, expected ones too. Returns how many were known."""
+        with self._lock:
+            for name in names:
+                self._names.pop(name, None)
+            return sum(self._ledger.forget(name) for name in names)
+
+    def look(self) -> FleetLook:
+        """How the fleet stands now. Any thread may ask; it asks no actor. Looks once at each agent."""
+        now, agents = self._copied()
+        oldest = longest(agents)
+        with self._lock:
+            ledger = self._ledger
+            whole = ledger.labels.whole
+            return FleetLook(
+                whole=group_look(whole, oldest.get(whole), now),
+                labels=tuple(ledger.labels.names()),
+                beats=ledger.beats,
+                late=ledger.late,
+                fenced=ledger.fenced,
+                refused=ledger.refused,
+                malformed=ledger.malformed,
+                forgotten=ledger.forgotten,
+                grace=max(0.0, ledger.judged_from - now),
+                is_deaf=ledger.deaf_since is not None,
+                is_storm=ledger.storm.is_on,
+            )
+
+    def groups(self, label: str) -> list[GroupLook]:
+        """The fleet by the values of a label, those with the smallest share first. Looks once at each agent."""
+        now, agents = self._copied()
+        oldest = longest(agents)
+        with self._lock:
+            found = [group_look(group, oldest.get(group), now) for group in self._ledger.labels.named(label)]
+        return sorted(found, key=lambda group: (group.share, group.value or ""))
+
+    def agents(
+        self, state: AgentState | None = None, *, labels: Mapping[str, str] | None = None, limit: int = LIMIT
+    ) -> list[AgentLook]:
+        """Agents by name, at most so many: all, or those in a state, with these labels. Looks once at each agent.
+
+        `alive` has the degraded and the draining ones, too.
+        """
+        return self._looks(_state(state), labels or {}, limit, oldest=False)
+
+    def silences(self, limit: int = LIMIT) -> list[AgentLook]:
+        """Those that are silent, the longest first."""
+        return self._looks("silent", {}, limit, oldest=True)
+
+    def agent(self, name: str) -> AgentLook | None:
+        """One agent; None: nobody knows it."""
+        with self._lock:
+            found, now = self._ledger.agents.get(name), self._time()
+            return None if found is None else agent_look(found, self._ledger.lives.get(name), now)
+
+    def __reduce__(self) -> NoReturn:
+        text = f"fleet {self.name!r} stays in its process: make it in the module that takes the beats"
+        raise TypeError(text)
+
+    def __repr__(self) -> str:
+        return f"<FleetView {self.name}: {self.words()}>"
+
+    # What its actor does with it.
+
+    def words(self) -> str:
+        """How it stands, in short."""
+        whole = self._ledger.labels.whole
+        look = group_look(whole, None, 0.0)
+        words = [f"{look.alive} alive", f"{look.silent} silent", f"{look.dead} dead", f"{look.never_seen} never seen"]
+        words += [f"{n} {word}" for n, word in ((look.degraded, "degraded"), (look.draining, "draining")) if n]
+        return ", ".join(words) + (", hears nobody" if self._ledger.deaf_since is not None else "")
+
+    def keep(self, keeper: Ref[FleetServer]) -> None:
+        """Be kept by an actor. Raises NameTakenError."""
+        clock = keeper.system.clock
+        with self._lock:
+            holder = self._keeper
+            if holder is not None and holder is not keeper and holder.is_alive():
+                raise NameTakenError(keeper.path, Exit("already_started"), f"fleet {self.name}", holder.path)
+            if self._now != clock.now:  # another system, with a time of its own: it is another hub
+                self._ledger = self._fresh(clock.now())
+            self._keeper, self._now = keeper, clock.now
+            self._wall = virtual_wall(clock) if clock.is_virtual else wall_clock
+            self._ledger.begin(clock.now())
+
+    def release(self, keeper: Ref[FleetServer]) -> None:
+        """Be kept by nobody, if it still is by this one."""
+        with self._lock:
+            if self._keeper is keeper:
+                self._keeper = None
+
+    def tick(self, path: str) -> list[Event]:
+        """See who is missed; what is to be told."""
+        with self._lock:
+            return self._ledger.tick(self._time(), path)
+
+    # How it is done.
+
+    def _take(self, *said: Any) -> Verdict:  # Any: whatever has come; the books look it over
+        now = self._now
+        if now is None:
+            return "unkept"
+        with self._lock:
+            return self._ledger.beat(now(), self._wall, *said)
+
+    def _count_malformed(self) -> None:
+        with self._lock:
+            self._ledger.malformed += 1
+
+    def _fresh(self, now: float) -> Ledger:
+        """Books in which nobody is but those who are expected."""
+        ledger = Ledger(self.plan)
+        for name, labels in self._names.items():
+            ledger.expect([name], labels, now)
+        for group, count in self._counts.items():
+            ledger.expect_so_many(group, count)
+        return ledger
+
+    def _time(self) -> float:
+        return 0.0 if self._now is None else self._now()
+
+    def _copied(self) -> tuple[float, list[Agent]]:
+        """The agents, to be looked at without the lock: beats go on meanwhile."""
+        with self._lock:
+            return self._time(), list(self._ledger.agents.values())
+
+    def _looks(
+        self, state: AgentState | None, labels: Mapping[str, str], limit: int, *, oldest: bool
+    ) -> list[AgentLook]:
+        now, agents = self._copied()
+        lives = self._ledger.lives
+        return [
+            agent_look(agent, lives.get(agent.name), now)
+            for agent in picked(agents, state, labels, limit, oldest=oldest)
+        ]
+
+
+def _state(state: AgentState | None) -> AgentState | None:
+    if state is not None and state not in STATES:
+        text = f"no state {safe_repr(state)}: {did_you_mean(str(state)[:40], STATES)}"
+        raise ValueError(text)
+    return state

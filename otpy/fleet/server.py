@@ -1,0 +1,64 @@
+"""The actor that keeps a `FleetView`: once a second it sees who is missed, and tells of groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otpy.actors.gen_server import GenServer
+from otpy.core.value import value
+from otpy.fleet.ledger import TICK
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from otpy.fleet.handle import FleetView
+    from otpy.runtime.ref import Ref
+
+__all__ = ["SUFFIX", "FleetServer"]
+
+SUFFIX = "/fleet"
+"""After the name of the view, this is the name of its actor."""
+
+
+@value
+class Tick:
+    """A second is over; a message of its actor to itself."""
+
+
+class Keeping:
+    """A view that an actor keeps, as a resource: given up with the incarnation, however it ends."""
+
+    def __init__(self, view: FleetView, keeper: Ref[FleetServer]) -> None:
+        self._view, self._keeper = view, keeper
+
+    def __enter__(self) -> None:
+        self._view.keep(self._keeper)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._view.release(self._keeper)
+
+
+class FleetServer(GenServer):
+    """Keeps one `FleetView`; started by its `child()`."""
+
+    def init(self, view: FleetView) -> None:
+        """Go on with what is in its books."""
+        self.view = view
+        self.register(f"{view.name}{SUFFIX}")
+        self.use(Keeping(view, self.ref))
+        self.send_interval(TICK, Tick())
+
+    @property
+    def otpy_kind(self) -> str:
+        """What it is, in the tree, which so shows how the fleet stands."""
+        return f"FleetView {self.view.words()}" if hasattr(self, "view") else "FleetView"
+
+    def handle_info(self, message: Any) -> None:
+        """Time has passed."""
+        if isinstance(message, Tick):
+            for event in self.view.tick(self.ref.path):
+                self.system.events.emit(event)
+        else:
+            self.unknown(message)
