@@ -63,6 +63,12 @@ class BreakerChanged(Event):
     """What led to it, in words."""
     retry_after: float | None
     """Seconds until it lets probes through; None unless it has just opened."""
+    error: str | None = None
+    """What the call raised whose failure was one too many; None where it was no error."""
+    status: int | None = None
+    """The status that the service has answered with, where the error has one, as 503."""
+    attempts: int | None = None
+    """How often that call was made by then: 1 unless a `retry` has made it."""
 
     @property
     def level(self) -> int:
@@ -71,7 +77,20 @@ class BreakerChanged(Event):
 
     def __str__(self) -> str:
         then = "" if self.retry_after is None else f"; next probe in {self.retry_after:.3g} s"
-        return f"{self.path}: breaker {self.breaker!r} went from {self.before} to {self.after}: {self.why}{then}"
+        went = f"breaker {self.breaker!r} went from {self.before} to {self.after}: {self.why}{self._last()}{then}"
+        return f"{self.path}: {went}"
+
+    def _last(self) -> str:
+        """The failure that was one too many, in words."""
+        if self.error is None or self.after != "open":
+            return ""
+        retries = (self.attempts or 1) - 1
+        facts = [
+            self.error,
+            "" if self.status is None else f"status {self.status}",
+            "" if not retries else f"after {retries} {'retry' if retries == 1 else 'retries'}",
+        ]
+        return f" ({'; '.join(filter(None, facts))})"
 
 
 @value(kw_only=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tenacity import AsyncRetrying, Retrying
 
 from otpy.core.backoff import delay, delay_as_asked
+from otpy.resilience.cause import ATTEMPT
 from otpy.resilience.errors import BreakerOpenError, RetryError
 from otpy.runtime.awaited import asleep
 from otpy.runtime.nap import sleep
@@ -34,7 +35,15 @@ __all__ = ["awaited", "plain"]
 def plain(plan: RetryPlan, function: object, attempt: Callable[[], Any]) -> Any:
     """Make a call with as many attempts as it takes."""
     run = _Run(plan, function)
-    return Retrying(sleep=sleep, **run.hooks())(attempt)
+
+    def once() -> Any:
+        token = ATTEMPT.set(run.made + 1)
+        try:
+            return attempt()
+        finally:
+            ATTEMPT.reset(token)
+
+    return Retrying(sleep=sleep, **run.hooks())(once)
 
 
 async def awaited(plan: RetryPlan, function: object, attempt: Callable[[], Awaitable[Any]]) -> Any:
@@ -42,7 +51,11 @@ async def awaited(plan: RetryPlan, function: object, attempt: Callable[[], Await
     run = _Run(plan, function)
 
     async def once() -> Any:
-        return await attempt()
+        token = ATTEMPT.set(run.made + 1)
+        try:
+            return await attempt()
+        finally:
+            ATTEMPT.reset(token)
 
     return await AsyncRetrying(sleep=asleep, **run.hooks())(once)
 
@@ -57,7 +70,7 @@ class _Run:
         self._now = time.monotonic if ref is None else ref.system.clock.now
         self._draw = random.random if ref is None else ref.system.random.random
         self._begun = self._now()
-        self._made = 0
+        self.made = 0
         self._refused = 0
         self._failed: BaseException | None = None
         self._gave_up: GaveUp = "attempts"
@@ -80,7 +93,7 @@ class _Run:
         if isinstance(error, BreakerOpenError):
             self._refused += 1
             return True
-        self._made += 1
+        self.made += 1
         self._refused = 0
         if not self._plan.on(error):
             return False
@@ -90,7 +103,7 @@ class _Run:
     def _pause(self, state: RetryCallState) -> float:
         plan, error = self._plan, _error_of(state)
         asked = error.retry_after if isinstance(error, BreakerOpenError) else plan.retry_after(error)
-        before = max(0, self._made + self._refused - 1)
+        before = max(0, self.made + self._refused - 1)
         if asked is None or not 0 < asked < math.inf:
             return delay(plan.backoff, before, self._draw())
         return delay_as_asked(plan.backoff, before, asked, self._draw())
@@ -101,7 +114,7 @@ class _Run:
         is_late = plan.deadline is not None and now + state.upcoming_sleep > self._begun + plan.deadline
         if isinstance(error, BreakerOpenError):
             return is_late or plan.deadline is None or error.retry_after is None
-        if plan.attempts is not None and self._made >= plan.attempts:
+        if plan.attempts is not None and self.made >= plan.attempts:
             self._gave_up = "attempts"
         elif is_late:
             self._gave_up = "deadline"
@@ -114,10 +127,10 @@ class _Run:
     def _give_up(self, state: RetryCallState) -> NoReturn:
         error = _error_of(state)
         if not isinstance(error, BreakerOpenError):
-            raise RetryError(self._what, self._made, self._gave_up, error) from error
+            raise RetryError(self._what, self.made, self._gave_up, error) from error
         if self._failed is None:
             raise error
-        error.add_note(f"{self._what} had failed before; attempts: {self._made}")
+        error.add_note(f"{self._what} had failed before; attempts: {self.made}")
         raise error from self._failed
 
 

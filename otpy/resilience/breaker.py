@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack
 from otpy.core.spec import ChildSpec
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
+from otpy.resilience.cause import cause_of
 from otpy.resilience.errors import BreakerOpenError
 from otpy.resilience.guard import guarded
 from otpy.resilience.matching import Errors, matcher
@@ -164,8 +165,10 @@ class Breaker(Switch):
         if error is None:
             is_slow = self.is_timed and self._now() - begun >= (self.rules.slow or 0.0)
             self.report(ticket, SLOW if is_slow else OK)
+        elif self.is_failure(error):
+            self.report(ticket, FAILED, cause_of(error))
         else:
-            self.report(ticket, FAILED if self.is_failure(error) else EXCLUDED)
+            self.report(ticket, EXCLUDED)
 
     def is_failure(self, error: BaseException) -> bool:
         """Whether an error of a call speaks against the service.

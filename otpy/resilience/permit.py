@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from otpy.resilience.cause import cause_of
 from otpy.resilience.snapshot import EXCLUDED, FAILED, SLOW, Probe
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Permit:
         """The call failed; an error counts or not by the breaker's own rules."""
         if self._close():
             is_failure = error is None or self._breaker.is_failure(error)
-            self._breaker.report(self._ticket, FAILED if is_failure else EXCLUDED)
+            cause = cause_of(error) if error is not None and is_failure else None
+            self._breaker.report(self._ticket, FAILED if is_failure else EXCLUDED, cause)
 
     def release(self) -> None:
         """The call was not made, or says nothing about the service."""

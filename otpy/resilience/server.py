@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from otpy.resilience.breaker import Breaker
+    from otpy.resilience.cause import Cause
     from otpy.resilience.machine import Change
     from otpy.resilience.snapshot import State
     from otpy.runtime.links import Monitor
@@ -122,14 +123,14 @@ class BreakerServer(GenServer):
         take = self._breaker.begin_look()
         while True:
             try:
-                ticket, now, outcome = take()
+                ticket, now, outcome, cause = take()
             except IndexError:  # there is no other
                 break
             if ticket.__class__ is Probe and not self._settle(ticket, outcome):
                 continue
             change = machine.report(ticket.generation, outcome, now, draw)
             if change is not None:
-                self._note(change)
+                self._note(change, cause)
         if self._probes:
             self._watch_taken()
         self._show()
@@ -170,8 +171,8 @@ class BreakerServer(GenServer):
             if watch.monitor is not None:
                 self.demonitor(watch.monitor, flush=True)
 
-    def _note(self, change: Change) -> None:
-        """Publish a change, and tell of it."""
+    def _note(self, change: Change, cause: Cause | None = None) -> None:
+        """Publish a change, and tell of it, and of the failure that was one too many."""
         self.changes += 1
         self.why = change.why
         if change.after != "half_open":
@@ -186,6 +187,9 @@ class BreakerServer(GenServer):
             after=change.after,
             why=change.why,
             retry_after=retry_after,
+            error=None if cause is None else cause.error,
+            status=None if cause is None else cause.status,
+            attempts=None if cause is None else cause.attempts,
         )
         self.system.events.emit(event)
 

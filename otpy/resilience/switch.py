@@ -24,6 +24,7 @@ from otpy.runtime.timers import MonotonicClock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.resilience.cause import Cause
     from otpy.resilience.snapshot import Outcome, State
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Switch", "Ticket"]
 
 Ticket = Snapshot | Probe
+Report = tuple[Ticket, float, "Outcome", "Cause | None"]
 
 log = logging.getLogger("otpy")
 
@@ -51,7 +53,7 @@ class Switch:
         """Be kept by nobody."""
         self.name = name
         self._snapshot = UNKEPT
-        self._reports: deque[tuple[Ticket, float, Outcome]] = deque(maxlen=MOST_WAITING)
+        self._reports: deque[Report] = deque(maxlen=MOST_WAITING)
         self._now: Callable[[], float] = time.monotonic
         self._lock = threading.RLock()  # guards who keeps it, and `_rejected`
         self._keeper: Ref[BreakerServer] | None = None
@@ -83,8 +85,8 @@ class Switch:
         snapshot = self._snapshot
         return snapshot if snapshot.passes else self._ask(snapshot)
 
-    def report(self, ticket: Ticket, outcome: Outcome) -> None:
-        """Put an outcome where the actor finds it."""
+    def report(self, ticket: Ticket, outcome: Outcome, cause: Cause | None = None) -> None:
+        """Put an outcome where the actor finds it, with what a failure is by."""
         if not ticket.counts:
             return
         matters = outcome != OK or ticket.__class__ is Probe
@@ -93,7 +95,7 @@ class Switch:
         if (lent := lent_here()) and (permit := lent.get(self)) is not None and not permit.hear(ticket, outcome):
             return
         reports = self._reports
-        reports.append((ticket, self._now(), outcome))
+        reports.append((ticket, self._now(), outcome, cause))
         # Successes wait: none of them changes anything but what the next failure means.
         if matters or len(reports) >= BATCH:
             self._tell()
@@ -207,7 +209,7 @@ class Switch:
                 self._snapshot = snapshot
                 self._last_generation = snapshot.generation
 
-    def begin_look(self) -> Callable[[], tuple[Ticket, float, Outcome]]:
+    def begin_look(self) -> Callable[[], Report]:
         """What takes one report after another out of the queue, until an IndexError; called by its actor alone."""
         self._told_at = None  # first this: see `_tell`
         return self._reports.popleft

@@ -84,7 +84,7 @@ def test_each_change_is_an_event(virtual_system: VirtualSystem, service: Service
     assert (opened.path, opened.breaker) == (f"{virtual_system.name}/service", "service")
     assert opened.retry_after is not None
     assert 30.0 <= opened.retry_after < 33.0
-    assert str(opened).startswith("test/service: breaker 'service' went from closed to open: a call failed; ")
+    assert str(opened).startswith("test/service: breaker 'service' went from closed to open: a call failed (")
     assert [event.why for event in (half_opened, closed)] == ["the first probe is on its way", "a probe succeeded"]
     assert [event.level for event in (opened, half_opened, closed)] == [logging.WARNING, logging.INFO, logging.INFO]
 
