@@ -18,6 +18,7 @@ COMMANDS = {
     "info": "otpy.cli.info:info",
     "jobs": "otpy.cli.jobs:jobs",
     "kill": "otpy.cli.operate:kill",
+    "metrics": "otpy.cli.metrics:metrics",
     "ps": "otpy.cli.ps:ps",
     "rehearse": "otpy.cli.rehearse:rehearse",
     "restart": "otpy.cli.operate:restart",

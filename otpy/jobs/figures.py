@@ -59,8 +59,18 @@ class Figures:
         """Renewals of leases that the store has failed."""
         self.leases_lost = 0
         """Leases that turned out to be over when they were to be renewed, or were trusted no longer."""
-        self._pairs: set[tuple[str, str]] = set()
+        self.pairs: set[tuple[str, str]] = set()
+        """Queues and kinds of which anything is counted."""
         self._decided: dict[tuple[int, int], tuple[Word, str, str]] = {}
+
+    def begin(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Count from now on; of these queues and kinds it is known that there may be some, so they begin with nothing.
+
+        Who asks for an increase is not told of one if nothing was there before it.
+        """
+        for pair in pairs:
+            self._pair(*pair)
+        self.is_on = True
 
     # In the writer's thread.
 
@@ -134,10 +144,10 @@ class Figures:
 
     def _pair(self, queue: str, kind: str) -> tuple[str, str]:
         pair = (queue, kind)
-        if pair not in self._pairs:
-            if len(self._pairs) >= MOST:
+        if pair not in self.pairs:
+            if len(self.pairs) >= MOST:
                 return OTHER
-            self._pairs.add(pair)
+            self.pairs.add(pair)
         return pair
 
 

@@ -187,6 +187,10 @@ class Setup:
     figures: Figures = field(default_factory=Figures, repr=False, compare=False)
     """What its parts count, once somebody measures."""
 
+    def measure(self) -> None:
+        """Have its parts count from now on."""
+        self.figures.begin((kind.queue, kind.name) for kind in self.kinds.values())
+
     def trusted_until(self, sent_at: float) -> float:
         """How long a lease is trusted here, by the monotonic clock, that was asked for at `sent_at`."""
         return sent_at + trusted(self.lease)

@@ -48,7 +48,8 @@ class Engine(Supervisor):
         is_virtual = self.system.is_virtual
         now = virtual_wall(clock) if is_virtual else clock_of(setup)
         self.setup = replace(setup, now=now)
-        self.setup.figures.is_on |= self.system.latency is not None
+        if self.system.latency is not None:
+            self.setup.measure()
         self.health = Health(self.setup.figures)
         self.herald = Herald(self.system, setup.name)
         # Last, also of those who add to this: other threads take the engine as begun when it has these (`engine_at`).

@@ -76,6 +76,7 @@ class Metrics:
         began, sheet = perf_counter(), Sheet(self._bound)
         sheet.set("otpy_info", 1, self._system.name, otpy_version())
         for part, read in self._parts():
+            sheet.set("otpy_scrape_failures_total", 0, part)
             try:
                 read(sheet)
             except Exception:  # noqa: BLE001 - one part that is broken must not take all others along

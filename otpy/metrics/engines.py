@@ -38,7 +38,7 @@ class Engines:
     def begin(self) -> None:
         """Have those count that run already; others see, when they begin, that somebody measures."""
         for engine in self._running().values():
-            engine.setup.figures.is_on = True
+            engine.setup.measure()
 
     def read(self, sheet: Sheet) -> None:
         """Those of all engines that run, as the catalogue says."""
@@ -50,12 +50,14 @@ class Engines:
         for name, engine in engines.items():
             _figures(name, engine.setup.figures, sheet)
             sheet.set("otpy_stale_writes_total", engine.health.stale, name)
+            sheet.set("otpy_store_failures_total", 0, name)
+            sheet.set("otpy_scrape_failures_total", 0, _queues_of(name))
             self._published(name, sheet)
         over = monotonic() + self._seconds
         for name, engine in engines.items():
             found = self._looks[name].answer(max(0.0, over - monotonic()))
             if found is None:
-                self._failed(f"queues of {name}")
+                self._failed(_queues_of(name))
             else:
                 _queues(name, found, engine.setup.now(), sheet)
 
@@ -92,6 +94,11 @@ class _Look(Thread):
         return self._found
 
 
+def _queues_of(name: str) -> str:
+    """What a part of a scrape is called."""
+    return f"queues of {name}"
+
+
 def _figures(name: str, figures: Figures, sheet: Sheet) -> None:
     for word, numbers in _by_word(figures):
         sheet.set_all(f"otpy_jobs_{word}_total", {(name, *pair): number for pair, number in numbers.items()})
@@ -106,7 +113,9 @@ def _figures(name: str, figures: Figures, sheet: Sheet) -> None:
 
 
 def _by_word(figures: Figures) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:
-    found: dict[str, dict[tuple[str, str], int]] = {word: {} for word in get_args(Word)}
+    """All pairs, for each of them: an alarm sees an increase only where nothing was told before it."""
+    pairs = figures.pairs.copy()
+    found: dict[str, dict[tuple[str, str], int]] = {word: dict.fromkeys(pairs, 0) for word in get_args(Word)}
     for (word, *pair), number in figures.numbers.copy().items():
         found[word][pair[0], pair[1]] = number
     yield from found.items()

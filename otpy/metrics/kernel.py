@@ -61,6 +61,7 @@ def _read_special(ref: Ref[Any], sheet: Sheet) -> None:
         if hasattr(actor, "is_leader"):  # its `init` is done
             sheet.set("otpy_leader", actor.is_leader, actor.terms.name)
             sheet.set("otpy_leader_epoch", actor.epoch, actor.terms.name)
+            sheet.set("otpy_leader_transitions_total", 0, actor.terms.name)  # until one is counted
         return
     for cls, read in SERVICES.items():
         handle = actor.otpy_handle if isinstance(actor, cls) else None

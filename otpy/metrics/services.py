@@ -26,6 +26,7 @@ __all__ = ["SERVICES"]
 def _breaker(breaker: Breaker, sheet: Sheet) -> None:
     for state in get_args(State):
         sheet.set("otpy_breaker_state", breaker.state == state, breaker.name, state)
+        sheet.set("otpy_breaker_transitions_total", 0, breaker.name, state)  # until one is counted
     sheet.set("otpy_breaker_rejected_total", breaker.rejected, breaker.name)
 
 

@@ -200,6 +200,16 @@ def test_what_the_store_refuses_does_not_count() -> None:
     assert not kept.awaits
 
 
+def test_what_may_happen_begins_with_nothing(system: otpy.System, tmp_path: Path) -> None:
+    """An alarm on `increase` does not see the first one otherwise."""
+    metrics = Metrics(system)
+    begun(system, tmp_path)
+
+    dead = figures(metrics, "otpy_jobs_dead_total")
+
+    assert dead == {("jobs", "default", kind.name): 0 for kind in KINDS}
+
+
 class _Named:
     """As much of a job as is counted."""
 
