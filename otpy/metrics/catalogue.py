@@ -108,10 +108,18 @@ RESILIENCE = (
     Entry("otpy_autonomy_state", "gauge", ("autonomy", "state"), "1 for the state that it is in, 0 for others"),
 )
 
+DRAINS = (
+    Entry("otpy_drain_started_total", "counter", ("reason",), "Drains, by who told the program to stop"),
+    Entry("otpy_drain_in_progress", "gauge", (), "Drains that go on: of the program, or of parts of it"),
+    Entry("otpy_drain_seconds", "histogram", (), "Time of drains, until all has stopped"),
+    Entry("otpy_drain_deadline_exceeded_total", "counter", ("phase",), "Phases that went on without somebody"),
+    Entry("otpy_drain_jobs_total", "counter", ("outcome",), "Jobs that ran when the program began to drain"),
+)
+
 OWN = (
     Entry("otpy_scrape_seconds", "gauge", (), "What it took to gather all of this"),
     Entry("otpy_scrape_failures_total", "counter", ("part",), "Times that a part of it could not be had"),
 )
 
-CATALOGUE = {entry.name: entry for entry in (*KERNEL, *JOBS, *RESILIENCE, *OWN)}
+CATALOGUE = {entry.name: entry for entry in (*KERNEL, *JOBS, *RESILIENCE, *DRAINS, *OWN)}
 """By name."""

@@ -10,6 +10,7 @@ from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.metrics.counting import Counting
+from otpy.metrics.drains import Drains
 from otpy.metrics.engines import Engines
 from otpy.metrics.export import client, families, text_of
 from otpy.metrics.kernel import read_kernel
@@ -69,6 +70,7 @@ class Metrics:
         self._counting = Counting(system, self._bound)
         self._engines = Engines(system, seconds, self._failed)
         self._engines.begin()
+        self._drains = Drains(system, self._counting, self._engines.figures)
         self.registry.register(self)
 
     def read(self) -> Reading:
@@ -100,6 +102,7 @@ class Metrics:
     def close(self) -> None:
         """Count events no more. Twice is once."""
         self._counting.close()
+        self._drains.close()
 
     def __enter__(self) -> Self:
         """Itself, for a block at whose end it is closed."""
@@ -111,7 +114,11 @@ class Metrics:
         self.close()
 
     def _parts(self) -> list[tuple[str, Callable[[Sheet], None]]]:
-        return [("kernel", lambda sheet: read_kernel(self._system, sheet)), ("jobs", self._engines.read)]
+        return [
+            ("kernel", lambda sheet: read_kernel(self._system, sheet)),
+            ("jobs", self._engines.read),
+            ("drains", self._drains.read),
+        ]
 
     def _failed(self, part: str) -> None:
         self._counting.count("otpy_scrape_failures_total", part)
