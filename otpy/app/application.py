@@ -130,6 +130,10 @@ class Application(System):
             del self._waiters[future]
         return self._ends[0]
 
+    def when_told(self, wake: Callable[[], object]) -> None:
+        """Have `wake` called when the program is told to stop, or its root has ended; also in a signal handler."""
+        self._waiters[object()] = wake
+
     def stop(self, reason: Reason | None = None, *, timeout: float = SHUTDOWN) -> list[Unstopped]:
         """As `System.stop`."""
         self._was_stopped = True

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from otpy.app.application import SHUTDOWN, Application
+from otpy.app.service import service
 from otpy.app.settings import Settings
 from otpy.app.signals import signals
 from otpy.app.winding import left_by, wind_up
@@ -96,15 +97,18 @@ def run(
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
     system, server = settings.prepare(spec)
     atexit.register(system.stop, timeout=shutdown)
-    with signals(system, shutdown):  # until all is stopped: a second signal may come while it is
+    # Until all is stopped: a second signal may come while it is.
+    with signals(system, shutdown), service(system) as told:
         try:
             settings.open_states(system)
             server.start()
             system.start_root(spec)
             system.watch_root()
             settings.freeze()
+            told.ready()
             yield system
         finally:
+            told.stopping()
             atexit.unregister(system.stop)
             wind_up(system, left_by(sys.exception()))
             server.close()

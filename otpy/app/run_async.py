@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.app.body import Body
 from otpy.app.loop_signals import loop_signals
+from otpy.app.service import service
 from otpy.app.settings import Settings
 from otpy.app.winding import left_by, wind_up
 from otpy.core.spec import ChildSpec, child
@@ -62,18 +63,20 @@ async def run_async(
     unfinished = _Unfinished(system, home, settings.shutdown)
     atexit.register(unfinished.stop)
     problem: BaseException | None = None
-    with loop_signals(body, settings.shutdown):  # until all is stopped
+    with loop_signals(body, settings.shutdown), service(system) as told:  # until all is stopped
         try:
             settings.open_states(system)
             server.start()
             await system.astart_root(spec)
             system.watch_root()
             settings.freeze()
+            told.ready()
             body.begin()
             yield system
         except BaseException as error:  # noqa: BLE001 - it goes on when all is stopped
             problem = error
         body.end()
+        told.stopping()
         problem = await _wind_up(system, server, home, left_by(problem)) or problem
         atexit.unregister(unfinished.stop)
     has_own_end = body.take_back() and isinstance(problem, asyncio.CancelledError)

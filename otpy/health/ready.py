@@ -65,10 +65,9 @@ def _start_problem(system: System) -> str | None:
 
 
 def _drain_problem(system: System) -> str | None:
-    draining = getattr(system, "draining", None)
-    if draining is not None:
-        return f"it drains: {visible(str(draining.reason))}"
-    return "it was told to stop" if system.is_told or system.stopped else None
+    if system.draining is not None:
+        return visible(system.draining.reason)
+    return "it stops" if system.is_told or system.stopped else None
 
 
 def _children(system: System) -> Iterator[HealthLine]:

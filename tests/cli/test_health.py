@@ -45,7 +45,11 @@ def test_a_program_that_is_not_ready_still_lives(shop: otpy.Application, otpy: C
     shop.request_stop()
     seen, live = otpy("health", "shop"), otpy("health", "shop", "--live")
 
-    assert (seen.exit_code, seen.stdout, seen.stderr) == (70, "", "shop is not ready: draining: it was told to stop\n")
+    assert (seen.exit_code, seen.stdout, seen.stderr) == (
+        70,
+        "",
+        "shop is not ready: draining: request_stop() was called\n",
+    )
     assert live.exit_code == 0
 
 
@@ -72,7 +76,7 @@ def test_json_has_each_line(shop: otpy.Application, otpy: Callable[..., Result])
 
     assert (seen.exit_code, seen.stderr) == (70, "")
     assert told.keys() == {"ready"}
-    assert told["ready"]["problem"] == "draining: it was told to stop"
+    assert told["ready"]["problem"] == "draining: request_stop() was called"
     assert told["ready"]["lines"][0] == {"name": "started", "problem": None, "counts": True}
 
 

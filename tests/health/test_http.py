@@ -134,9 +134,9 @@ def test_it_answers_all_the_time_while_the_program_stops_and_is_closed_last() ->
 
     with otpy.run(Shop, control="off") as system:
         system.request_stop()
-        assert get(http, "/readyz") == (503, "draining: it drains: request_stop() was called\nnot ok\n")
+        assert get(http, "/readyz") == (503, "draining: request_stop() was called\nnot ok\n")
 
-    assert seen == [(503, "draining: it drains: request_stop() was called\nnot ok\n"), (200, "ok\n")]
+    assert seen == [(503, "draining: request_stop() was called\nnot ok\n"), (200, "ok\n")]
 
 
 def test_it_answers_while_all_workers_are_stuck() -> None:

@@ -49,7 +49,7 @@ def test_a_tree_that_is_up_is_ready_and_one_that_is_not_is_not() -> None:
     system = tree(otpy.child(Feed).opts(id="feed"))
     assert readiness(system).lines == tuple(HealthLine(name=name) for name in ("started", "draining", "children"))
     system.stop()
-    assert down(system) == ["started: the tree has ended: shutdown", "draining: it was told to stop"]
+    assert down(system) == ["started: the tree has ended: shutdown", "draining: it stops"]
 
 
 def test_a_required_child_that_waits_for_its_restart_makes_it_unready_until_it_is_up() -> None:
@@ -143,6 +143,6 @@ def test_a_program_that_was_told_to_stop_is_not_ready_and_says_so_while_it_stops
     with otpy.run(otpy.child(Last), control="off") as system:
         assert readiness(system).is_well
         system.request_stop()
-        assert readiness(system).problem == "draining: it drains: request_stop() was called"
+        assert readiness(system).problem == "draining: request_stop() was called"
 
-    assert seen == [["draining: it drains: request_stop() was called"]]
+    assert seen == [["draining: request_stop() was called"]]
