@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import otpy.actors.adopted
 import otpy.actors.function
 import otpy.drain.rehearsal
+import otpy.drain.roll_desk
 import otpy.health.verbs
 import otpy.places  # noqa: F401 - the places register themselves
 from otpy.app.application import SHUTDOWN, Application

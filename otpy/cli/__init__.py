@@ -23,6 +23,7 @@ COMMANDS = {
     "rehearse": "otpy.cli.rehearse:rehearse",
     "restart": "otpy.cli.operate:restart",
     "resume": "otpy.cli.operate:resume",
+    "roll": "otpy.cli.roll:roll",
     "run": "otpy.cli.run:run",
     "stop": "otpy.cli.operate:stop",
     "suspend": "otpy.cli.operate:suspend",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
-from otpy.cli.formats import counted
+from otpy.cli.formats import counted, duration
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["rehearsal_view"]
+__all__ = ["number", "rehearsal_view", "roll_view", "steps_since"]
 
 STYLES = {"late": "red", "doubt": "yellow"}
 FEW = 5
@@ -33,6 +33,39 @@ def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
         lines.append(Text(f"{int(number(seen['left_out']))} more are not shown"))
     lines += _taking_part(maps(seen.get("hooks")))
     return Group(*lines)
+
+
+ROLLS = {"rolling": "yellow", "stopping": "yellow", "done": "green", "stopped": "red"}
+
+
+def roll_view(seen: Mapping[str, Any]) -> RenderableType:
+    """How far a roll is: its numbers, what it has at hand, and why it was stopped."""
+    state = str(seen.get("state"))
+    line = Text(visible(state, 20), style=ROLLS.get(state, ""))
+    numbers = f"{int(number(seen.get('done')))} of {counted(int(number(seen.get('units'))), 'child')} started again"
+    line.append(f"  {visible(str(seen.get('path')), 500)}: {numbers}", style="default")
+    lines = [line]
+    for one in maps(seen.get("active")):
+        since = duration(number(one.get("since")))
+        lines.append(
+            Text(f"  {visible(str(one.get('path')), 500)} is {visible(str(one.get('state')), 20)}, for {since}")
+        )
+    down = seen.get("down")
+    if isinstance(down, list) and down:
+        lines.append(Text(f"  without service by themselves: {', '.join(visible(str(one), 200) for one in down)}"))
+    if seen.get("why") is not None:
+        lines.append(Text(f"  {visible(str(seen['why']), 2_000)}"))
+    return Group(*lines)
+
+
+def steps_since(seen: Mapping[str, Any], told: int) -> list[str]:
+    """What has happened after so many steps, as far as it was kept."""
+    steps, count = seen.get("steps"), int(number(seen.get("step_count")))
+    new = count - told
+    if not isinstance(steps, list) or new <= 0:
+        return []
+    lost = [f"… {new - len(steps)} more"] if new > len(steps) else []
+    return lost + [visible(str(step), 2_000) for step in steps[-new:]]
 
 
 def maps(plain: object) -> list[Mapping[str, Any]]:

@@ -10,10 +10,8 @@ from otpy.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["SOFT", "Late", "Rehearsal", "Running", "Standing", "rehearse"]
+__all__ = ["Late", "Rehearsal", "Running", "Standing", "rehearse"]
 
-SOFT = 0.6
-"""The part of a drain's time that is for work in flight; what is left of it is for state, queues and the stop."""
 SLOWEST = 3
 """Actors that are named where a stop takes too long."""
 
@@ -103,7 +101,11 @@ class Rehearsal:
 
 
 def rehearse(
-    actors: Sequence[Standing], running: Sequence[Running], zombies: Sequence[tuple[str, str | None]], within: float
+    actors: Sequence[Standing],
+    running: Sequence[Running],
+    zombies: Sequence[tuple[str, str | None]],
+    within: float,
+    soft: float,
 ) -> Rehearsal:
     """What would be late.
 
@@ -112,8 +114,8 @@ def rehearse(
         running: work that is known better than its actors tell; these are not judged by their messages then.
         zombies: paths of killed actors whose code still runs, and where it is.
         within: seconds for all of the drain.
+        soft: seconds of them for work in flight; what is left is for state, queues and the stop.
     """
-    soft = SOFT * within
     known = {one.path for one in running}
     ends = [(_work_left(one), _about_work(one, soft)) for one in running]
     ends += [(_left(one), _about_actor(one, soft)) for one in actors if one.path not in known]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.control.verbs import register, seconds_of, text_of
+from otpy.core.naming import is_below
 from otpy.core.rehearsal import Rehearsal, Running, Standing, rehearse
 from otpy.core.text import visible
-from otpy.runtime.actor import Actor
+from otpy.drain.plan import SHARES, Phase
+from otpy.runtime.departing import HOOKS
 from otpy.runtime.records import children_of
 from otpy.runtime.stacks import frame_line, seat_of
 
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["foresees", "rehearsal_of"]
 
-HOOKS = ("handle_drain", "persist", "handle_flush")
-"""What an actor may have for a drain."""
 SAMPLE = 0.5
 """Real seconds for which mailboxes are watched, to learn how fast they are emptied."""
+SHUTDOWN = 25.0
+"""Seconds that the drain of a system has which is no program of its own."""
 MOST = 1_000_000
 """Children looked at of each supervisor."""
 TOLD = 200
@@ -67,18 +69,18 @@ def rehearsal_of(system: System, path: str | None = None, *, within: float, samp
     known = _known(system)
     standings = [_standing(system, record, known.get(record.path), pace.get(record.path)) for record in records]
     inside = path is None or path == system.name
-    running = [one for look in _FORESEERS for one in look(system) if inside or _is_below(one.path, str(path))]
+    running = [one for look in _FORESEERS for one in look(system) if inside or is_below(one.path, str(path))]
     zombies = [
-        (ref.path, _frame(system, ref)) for ref in list(system.undead) if inside or _is_below(ref.path, str(path))
+        (ref.path, _frame(system, ref)) for ref in list(system.undead) if inside or is_below(ref.path, str(path))
     ]
-    return rehearse(standings, running, zombies, within)
+    return rehearse(standings, running, zombies, within, SHARES[Phase.DRAIN] * within)
 
 
 @register("rehearse_drain", right="read")
 def rehearse_drain(system: Inspected, params: Params) -> object:
     """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""
     whole = cast("System", system)
-    within = seconds_of(params, "within", None) or budget_of(whole)
+    within = seconds_of(params, "within", None) or float(getattr(whole, "shutdown", SHUTDOWN))
     found = rehearsal_of(whole, text_of(params, "path"), within=within, sample=SAMPLE)
     return {
         "within": found.within,
@@ -92,18 +94,9 @@ def rehearse_drain(system: Inspected, params: Params) -> object:
     }
 
 
-def budget_of(system: System) -> float:
-    """Seconds that a drain of it has."""
-    return float(getattr(system, "shutdown", 25.0))
-
-
 def _finite(seconds: float | None) -> float | None:
     """As JSON can have it."""
     return None if seconds == math.inf else seconds
-
-
-def _is_below(path: str, top: str) -> bool:
-    return path == top or path.startswith(f"{top}/")
 
 
 # How fast mailboxes are emptied.
@@ -190,13 +183,8 @@ def _standing(
         waiting=None if record.waiting is None else visible(record.waiting, 200),
         frame=_frame(system, ref) if record.busy is not None and ref is not None else None,
         trouble=None if record.trouble is None else visible(record.trouble, 200),
-        hooks=() if cls is None else tuple(hook for hook in HOOKS if _has(cls, hook)),
+        hooks=() if cls is None else tuple(hook for hook in HOOKS if hook in cls.otpy_hooks),
     )
-
-
-def _has(cls: type[Actor], hook: str) -> bool:
-    """Whether somebody has written it."""
-    return getattr(cls, hook, None) is not getattr(Actor, hook, None)
 
 
 def _frame(system: System, ref: Ref[Any]) -> str | None:

@@ -28,6 +28,7 @@ from otpy.events.resilience import (
     OutboxRecovered,
     OutboxSetAside,
 )
+from otpy.events.rolling import RollBegun, RollEnded, RollStep, RollStopped
 from otpy.events.state import StateFileSetAside, StateRestored, StateSetAside
 from otpy.events.supervision import (
     ChildGivenUp,
@@ -92,6 +93,10 @@ __all__ = [
     "Restart",
     "RestartDelayed",
     "RestartLimitReached",
+    "RollBegun",
+    "RollEnded",
+    "RollStep",
+    "RollStopped",
     "StaleWrite",
     "StateFileSetAside",
     "StateRestored",

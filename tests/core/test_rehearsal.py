@@ -13,7 +13,7 @@ ROOT = Standing(path="t", is_supervisor=True, shutdown=math.inf)
 
 
 def of(*actors: Standing, within: float = 10.0, running: Any = (), zombies: Any = ()) -> Rehearsal:
-    return rehearse([ROOT, *actors], running, zombies, within)
+    return rehearse([ROOT, *actors], running, zombies, within, 0.6 * within)
 
 
 def said(found: Rehearsal) -> list[tuple[str, str, float | None]]:
@@ -101,7 +101,7 @@ def test_those_that_are_stopped_one_after_the_other_are_told_together() -> None:
         "the 4 s that are left"
     )
     together = Standing(path="t", is_supervisor=True, is_dynamic=True, shutdown=math.inf)
-    assert "t" not in {one.path for one in rehearse([together, *slow], [], [], 10.0).late}
+    assert "t" not in {one.path for one in rehearse([together, *slow], [], [], 10.0, 6.0).late}
 
 
 def test_shutdown_times_that_add_up_are_a_doubt_and_no_more() -> None:
