@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from otpy.runtime.system import System
 
     Params = Mapping[str, object]
-    Foresee: TypeAlias = Callable[[System], Iterable[Running]]
+    Foresee: TypeAlias = Callable[[Inspected], Iterable[Running]]
 
 __all__ = ["foresees", "rehearsal_of"]
 
@@ -69,7 +69,8 @@ def rehearsal_of(system: System, path: str | None = None, *, within: float, samp
     known = _known(system)
     standings = [_standing(system, record, known.get(record.path), pace.get(record.path)) for record in records]
     inside = path is None or path == system.name
-    running = [one for look in _FORESEERS for one in look(system) if inside or is_below(one.path, str(path))]
+    program = cast("Inspected", system)
+    running = [one for look in _FORESEERS for one in look(program) if inside or is_below(one.path, str(path))]
     zombies = [
         (ref.path, _frame(system, ref)) for ref in list(system.undead) if inside or is_below(ref.path, str(path))
     ]

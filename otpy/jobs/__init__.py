@@ -8,7 +8,7 @@ Public is what `__all__` lists. Where what is behind it lies:
 - Who leads, or holds a name: `candidate`, and of it `leader` and what a `singleton` has; `steward` begins and ends what
   they are elected for. On a server `membership` says that the program is there.
 - Who asks from outside of it: `client`, with `looking` and `replaying`; `inside` in a transaction of the caller's; over
-  the control socket `verbs`, `host_verbs` and `doctor`, for the engine that is the `addressee`.
+  the control socket `verbs`, `host_verbs`, `doctor` and `foreseen`, for the engine that is the `addressee`.
 - What is kept, and by what rules: `model/` are values, `verdict` and `store/picking` decide, `store/protocol` is what
   `store/sql/` does for all databases, each of which has a folder beside it for its own way.
 """

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import otpy.jobs.doctor
+import otpy.jobs.foreseen
 import otpy.jobs.host_verbs
 import otpy.jobs.ready
-import otpy.jobs.verbs  # noqa: F401 - these three register what they can be asked with the control socket
+import otpy.jobs.verbs  # noqa: F401 - these register what they can be asked
 from otpy.core.spec import child
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError

@@ -97,6 +97,10 @@ class Books(Generic[R]):
         """Who does a job."""
         return next((worker for worker in self._workers.values() if worker.has(id, token)), None)
 
+    def busy(self) -> list[Worker[R]]:
+        """Those that have a job; any thread may ask."""
+        return [worker for worker in self._workers.copy().values() if worker.job is not None]
+
     # Jobs.
 
     def take(self, jobs: Iterable[Job]) -> list[Job]:
