@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from otpy.core.reason import Reason
 
-__all__ = ["CoroutineActor", "FunctionActor"]
+__all__ = ["CoroutineActor", "FunctionActor", "is_coroutine_function"]
 
 
 class _Once(Actor):
@@ -112,10 +112,11 @@ class _Running:
 def _adapt(start: Callable[..., Any]) -> type[Actor] | None:
     if isinstance(start, type) or not callable(start):
         return None
-    return CoroutineActor if _is_coroutine_function(start) else FunctionActor
+    return CoroutineActor if is_coroutine_function(start) else FunctionActor
 
 
-def _is_coroutine_function(start: Callable[..., Any]) -> bool:
+def is_coroutine_function(start: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine, as far as can be told."""
     while isinstance(start, partial):
         start = start.func
     return inspect.iscoroutinefunction(start) or inspect.iscoroutinefunction(type(start).__call__)

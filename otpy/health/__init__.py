@@ -12,11 +12,16 @@ from otpy.health.look import HealthLine, HealthLook
 from otpy.health.ready import readiness
 
 if TYPE_CHECKING:
+    from otpy.health.checks import Check, Checks
     from otpy.health.http.server import HttpHealth
 else:  # a type checker that saw them would take any word for a name of this module's
     from importlib import import_module as _import
 
-    _LATER = {"HttpHealth": "otpy.health.http.server"}
+    _LATER = {
+        "Check": "otpy.health.checks",
+        "Checks": "otpy.health.checks",
+        "HttpHealth": "otpy.health.http.server",
+    }
 
     def __getattr__(name):  # noqa: ANN001, ANN202 - as above
         if name not in _LATER:
@@ -25,4 +30,4 @@ else:  # a type checker that saw them would take any word for a name of this mod
         return found
 
 
-__all__ = ["STALLED_AFTER", "HealthLine", "HealthLook", "HttpHealth", "liveness", "readiness"]
+__all__ = ["STALLED_AFTER", "Check", "Checks", "HealthLine", "HealthLook", "HttpHealth", "liveness", "readiness"]
