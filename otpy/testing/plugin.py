@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 from otpy.runtime.system import System
+from otpy.testing.drains import drained
 from otpy.testing.remains import Before
 from otpy.testing.system import VirtualSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["otpy_leaves_nothing", "otpy_system", "virtual_system"]
+__all__ = ["drained_system", "otpy_leaves_nothing", "otpy_system", "virtual_system"]
 
 S = TypeVar("S", bound=System)
 
@@ -44,6 +45,18 @@ def otpy_system() -> Iterator[System]:
 def virtual_system() -> Iterator[VirtualSystem]:
     """The same on virtual time: `virtual_system.clock.advance(seconds)`."""
     yield from _until_stopped(VirtualSystem("test"))
+
+
+@pytest.fixture
+def drained_system() -> Iterator[VirtualSystem]:
+    """As `virtual_system`, drained at the end of the test, which fails when anything is late or left undone."""
+    system = VirtualSystem("test")
+    yield system
+    if system.stopped:  # the test has done so itself
+        return
+    report = drained(system)
+    if not report.is_clean:
+        pytest.fail("the system did not drain in time:\n  " + "\n  ".join([*report.late, *report.left]), pytrace=False)
 
 
 def _until_stopped(system: S) -> Iterator[S]:
