@@ -11,7 +11,17 @@ from otpy.core.text import safe_repr
 from otpy.core.value import value
 from otpy.fleet.errors import BeatError
 
-__all__ = ["MAX_WHY", "Beat", "BeatState", "check_figures", "check_labels", "check_name", "check_rest", "fields_of"]
+__all__ = [
+    "MAX_WHY",
+    "Beat",
+    "BeatState",
+    "check_figures",
+    "check_labels",
+    "check_name",
+    "check_numbers",
+    "check_rest",
+    "fields_of",
+]
 
 BeatState = Literal["normal", "degraded", "draining", "gone"]
 STATES = frozenset(get_args(BeatState))
@@ -22,6 +32,7 @@ MAX_LABELS, MAX_LABEL = 16, 60
 """How many labels an agent may have, and characters of the name of one, or of a figure."""
 MAX_FIGURES = 32
 LARGE = 1 << 63
+WHOLE = "a whole number"
 MAX_WHY = 200
 """Characters that are kept of why; a longer one is cut."""
 
@@ -109,31 +120,39 @@ def check_figures(figures: object) -> None:
     """Raise BeatError for what are no figures."""
     if not isinstance(figures, dict) or len(figures) > MAX_FIGURES:
         raise BeatError(f"figures={safe_repr(figures)}: a map of up to {MAX_FIGURES} numbers")
+    for name in figures:
+        if not _is_text(name, MAX_LABEL):
+            raise BeatError(f"figure {safe_repr(name)}: a text of up to {MAX_LABEL} characters")
+    check_numbers(figures)
+
+
+def check_numbers(figures: dict[str, float]) -> None:
+    """Raise BeatError for figures that are no finite numbers."""
     for name, one in figures.items():
-        if not (_is_text(name, MAX_LABEL) and is_number(one)):
-            raise BeatError(f"figure {safe_repr(name)}={safe_repr(one)}: a number")
+        is_float, is_int = one.__class__ is float, one.__class__ is int
+        if not (is_float and one - one == 0) and not (is_int and -LARGE < one < LARGE):
+            raise BeatError(f"figure {safe_repr(name)}={safe_repr(one)}: a finite number")
 
 
 def check_rest(
     state: object, why: object, incarnation: object, sequence: object, period: object, at: object, started: object
 ) -> None:
-    """Raise BeatError for any of them that a beat cannot have; None is none."""
+    """Raise BeatError for any of them that a beat cannot have; None is none. Written out, for each beat comes by."""
     if state.__class__ is not str or state not in STATES:
         raise BeatError(f"state={safe_repr(state)}: {', '.join(sorted(STATES))}")
     if why is not None and why.__class__ is not str:
         raise BeatError(f"why={safe_repr(why)}: a text")
-    if incarnation is not None and not (_is_text(incarnation, MAX_NAME) and incarnation):
+    if incarnation is not None and (incarnation.__class__ is not str or not 0 < len(incarnation) <= MAX_NAME):
         raise BeatError(f"incarnation={safe_repr(incarnation)}: a text of up to {MAX_NAME} characters")
     if period is not None and not (is_number(period) and 0 < period < math.inf):
         raise BeatError(f"period={safe_repr(period)}: seconds > 0")
-    if not (_is_whole(sequence) and _is_whole(at) and _is_whole(started)):
-        given = f"sequence={safe_repr(sequence)}, at={safe_repr(at)}, started={safe_repr(started)}"
-        raise BeatError(f"{given}: whole numbers")
+    if sequence is not None and not (sequence.__class__ is int and -LARGE < sequence < LARGE):
+        raise BeatError(f"sequence={safe_repr(sequence)}: {WHOLE}")
+    if at is not None and not (at.__class__ is int and -LARGE < at < LARGE):
+        raise BeatError(f"at={safe_repr(at)}: {WHOLE}")
+    if started is not None and not (started.__class__ is int and -LARGE < started < LARGE):
+        raise BeatError(f"started={safe_repr(started)}: {WHOLE}")
 
 
 def _is_text(text: object, most: int) -> bool:
     return text.__class__ is str and len(text) <= most
-
-
-def _is_whole(number: object) -> bool:
-    return number is None or (number.__class__ is int and -LARGE < number < LARGE)

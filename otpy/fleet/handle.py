@@ -145,8 +145,14 @@ class FleetView:
         Raises:
             BeatError: that is no heartbeat, and was counted as malformed.
         """
+        now = self._now
+        if now is None:
+            return "unkept"
         try:
-            return self._take(agent, labels, state, why, figures, incarnation, sequence, period, at, started)
+            with self._lock:
+                return self._ledger.beat(
+                    now(), self._wall, agent, labels, state, why, figures, incarnation, sequence, period, at, started
+                )
         except BeatError:
             self._count_malformed()
             raise
@@ -156,10 +162,14 @@ class FleetView:
 
         What is no heartbeat is passed over, and counted. Returns how many were taken.
         """
-        taken = 0
+        now, taken = self._now, 0
+        if now is None:
+            return 0
         for one in many:
             try:
-                taken += self._take(*fields_of(one)) == "taken"
+                said: Any = fields_of(one)  # Any: whatever has come; the books look it over
+                with self._lock:
+                    taken += self._ledger.beat(now(), self._wall, *said) == "taken"
             except BeatError:
                 self._count_malformed()
         return taken
@@ -291,13 +301,6 @@ class FleetView:
             return self._ledger.tick(self._time(), path)
 
     # How it is done.
-
-    def _take(self, *said: Any) -> Verdict:  # Any: whatever has come; the books look it over
-        now = self._now
-        if now is None:
-            return "unkept"
-        with self._lock:
-            return self._ledger.beat(now(), self._wall, *said)
 
     def _count_malformed(self) -> None:
         with self._lock:

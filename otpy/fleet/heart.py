@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.fleet.beat import Beat
     from otpy.fleet.heartbeat import Heartbeat
+    from otpy.runtime.drain import Drain
     from otpy.runtime.ref import Ref
 
 __all__ = ["AsyncHeart", "Heart", "PlainHeart"]
@@ -74,6 +75,10 @@ class Heart(GenServer):
         """The agent has something to say at once."""
         self._number += 1
         self.ref.tell(Due(self._number))
+
+    def handle_drain(self, drain: Drain) -> None:  # noqa: ARG002 - `Heartbeat` sees it by itself
+        """The hub is to know at once; the beats go on until the stop."""
+        self.look()
 
     def _is_due(self, message: object) -> bool:
         if isinstance(message, Due):

@@ -23,6 +23,7 @@ from otpy.resilience.breaker import Breaker
 from otpy.resilience.errors import BreakerOpenError
 from otpy.resilience.guard import guarded, is_async
 from otpy.resilience.outbox.handle import Outbox
+from otpy.runtime.draining import draining_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -65,8 +66,8 @@ class Heartbeat:
 
     Its actor calls `send(beat)` every `period` seconds, half of it sooner or later by chance, and the first time within
     one: so agents that were started together do not beat together. One is under way at a time; what is missed is not
-    made good. When its supervisor stops it, it says goodbye; the first child is stopped last, and so beats for as long
-    as the others take to end.
+    made good. When the program drains the hub is told at once. When its supervisor stops it, it says goodbye; the first
+    child is stopped last, and so beats for as long as the others take to end.
 
     Args:
         name: for people: in errors and the tree.
@@ -225,11 +226,14 @@ class Heartbeat:
     # How it is done.
 
     def _state(self) -> Said:
+        """What the program says counts for more than what its autonomy does; that it drains is seen by itself."""
         state, why = self._said
-        if state == "normal" and self._autonomy is not None:
-            look = self._autonomy.look()
-            if look.state != "normal":
-                return "degraded", look.why
+        keeper, autonomy = self._keeper, self._autonomy
+        drain = None if keeper is None else draining_of(keeper.system, keeper)
+        if state != "draining" and drain is not None:
+            return "draining", drain.reason
+        if state == "normal" and autonomy is not None and autonomy.state != "normal":
+            return "degraded", autonomy.look().why
         return state, why
 
     def _beat(self, state: BeatState, why: str | None) -> Beat:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Literal
 
 from otpy.events.fleet import FleetAway, FleetFull
-from otpy.fleet.beat import MAX_WHY, check_figures, check_labels, check_name, check_rest
+from otpy.fleet.beat import MAX_WHY, check_figures, check_labels, check_name, check_numbers, check_rest
 from otpy.fleet.books import NOWHERE, Agent, Lives
 from otpy.fleet.errors import FleetFullError
 from otpy.fleet.judging import judged
@@ -78,25 +78,30 @@ class Ledger:
     ) -> Verdict:
         """Take a heartbeat in. Raises BeatError."""
         check_rest(state, why, incarnation, sequence, period, at, started)
-        if figures is not None and (figures.__class__ is not dict or figures):
-            check_figures(figures)
         agent = self.agents.get(name) if name.__class__ is str else None
-        if agent is None or (labels is not None and labels != agent.set.labels):
-            check_name(name)
-            check_labels({} if labels is None else labels)
+        names = () if figures is None else self._names_of(figures)
         if agent is None:
-            agent = self._admit(name, labels or {}, now)
+            agent = self._admit(name, {} if labels is None else labels, now)
             if agent is None:
                 self.refused += 1
                 return "full"
-        elif not self._is_news(agent, incarnation, sequence, started, state, now):
+        elif labels is not None and labels != agent.set.labels:
+            check_labels(labels)
+        if not self._is_news(agent, incarnation, sequence, started, state, now):
             return "late"
         self.beats += 1
         self._heard = agent.heard = now
-        self._note(agent, labels, why, figures, sequence, period)
+        agent.sequence = sequence
+        agent.why = why if why is None else why[:MAX_WHY]
+        agent.skew = None if at is None else (wall() - at) / 1_000
+        if labels is not None and labels != agent.set.labels:
+            self._label(agent, labels)
+        if names or agent.figures:
+            agent.figure_names, agent.figures = names, tuple(figures.values()) if figures else ()
         if incarnation is not None and incarnation != agent.incarnation:
             agent.incarnation, agent.started = incarnation, started
-        agent.skew = None if at is None else (wall() - at) / 1_000
+        if period is not None and period != agent.period:
+            self._pace(agent, period)
         standing = STANDINGS[state]
         if standing != agent.standing:
             self._turn(agent, standing, now)
@@ -168,12 +173,13 @@ class Ledger:
     # How it is done.
 
     def _admit(self, name: str, labels: dict[str, str], now: float) -> Agent | None:
+        """One that is not known yet; None: there is no room. Raises BeatError."""
+        check_name(name)
+        check_labels(labels)
         if len(self.agents) >= self.plan.most:
             if not self._dead:
                 return None
             self._forget_oldest()
-        check_name(name)
-        check_labels(labels)
         agent = self.agents[name] = Agent(name, self.labels.take(labels), self.plan.period, now)
         for group in agent.set.groups:
             group.numbers[NEVER] += 1
@@ -198,7 +204,8 @@ class Ledger:
             is_later = sequence > agent.sequence
         else:  # without numbers a goodbye is the last word of its incarnation
             is_later = incarnation is None or agent.standing not in {GONE, AWOL} or state == "gone"
-        self.late += not is_later
+        if not is_later:
+            self.late += 1
         return is_later
 
     def _is_new_life(self, agent: Agent, incarnation: str, started: int | None, now: float) -> bool:
@@ -215,33 +222,25 @@ class Ledger:
             self.storm.restarted += 1
         return True
 
-    def _note(
-        self,
-        agent: Agent,
-        labels: Mapping[str, str] | None,
-        why: str | None,
-        figures: dict[str, float] | None,
-        sequence: int | None,
-        period: float | None,
-    ) -> None:
-        if labels is not None and labels != agent.set.labels:
-            self._label(agent, labels)
-        agent.why = None if why is None else why[:MAX_WHY]
-        agent.sequence = sequence
-        if figures or agent.figures:
-            names = tuple(figures or ())
-            agent.figure_names = self._names.get(names) or self._named(names)
-            agent.figures = tuple((figures or {}).values())
-        if period is not None and period != agent.period:
-            is_shorter = period < agent.period
-            agent.period = min(period, self.plan.longest)
-            if is_shorter and agent.bucket != NOWHERE:
-                self._wheel.put(agent, agent.heard + self.limits(agent)[0])
+    def _pace(self, agent: Agent, period: float) -> None:
+        is_shorter = period < agent.period
+        agent.period = min(period, self.plan.longest)
+        if is_shorter and agent.bucket != NOWHERE:
+            self._wheel.put(agent, agent.heard + self.limits(agent)[0])
 
-    def _named(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(self._names) < self.plan.groups:
-            self._names[names] = names
-        return names
+    def _names_of(self, figures: dict[str, float]) -> tuple[str, ...]:
+        """The names of some figures, each set of names kept once. Raises BeatError."""
+        if figures.__class__ is not dict:
+            check_figures(figures)
+        names = tuple(figures)
+        known = self._names.get(names)
+        if known is None:
+            check_figures(figures)
+            if len(self._names) < self.plan.groups:
+                self._names[names] = names
+            return names
+        check_numbers(figures)
+        return known
 
     def _label(self, agent: Agent, labels: Mapping[str, str]) -> None:
         before, agent.set = agent.set, self.labels.take(labels)

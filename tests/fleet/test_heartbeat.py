@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import otpy
+from otpy.drain.begin import begin
 from otpy.errors import SpecError, StartError
 from otpy.fleet import Beat, FleetView, Heartbeat
 from otpy.resilience import Autonomy, Breaker
@@ -131,6 +132,21 @@ def test_what_it_says_of_itself_is_told_at_once(line: Line) -> None:
     assert len(line.beats) == 1, "the next one is a period away"
     with pytest.raises(ValueError, match="normal, degraded or draining"):
         one.say("gone")
+    system.stop()
+    assert (line.beats[-1].state, line.beats[-1].why) == ("gone", "drained")
+
+
+@pytest.mark.parametrize("way", ["send", "asend"])
+def test_a_drain_is_told_at_once_and_the_beats_go_on_until_the_goodbye(line: Line, way: str) -> None:
+    one = Heartbeat("beats", send=getattr(line, way))
+    system = VirtualSystem("agent", seed=1)
+    system.start(one.child())
+    begin(system, "SIGTERM", 100.0)
+    system.clock.advance(1.0)
+    assert [(beat.state, beat.why) for beat in line.beats] == [("draining", "SIGTERM")]
+    system.clock.advance(50.0)
+    assert line.beats[-1].state == "draining"
+    assert len(line.beats) >= 2
     system.stop()
     assert (line.beats[-1].state, line.beats[-1].why) == ("gone", "drained")
 
