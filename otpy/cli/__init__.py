@@ -15,6 +15,7 @@ COMMANDS = {
     "demo": "otpy.cli.demo:demo",
     "explain": "otpy.cli.explain:explain",
     "health": "otpy.cli.health:health",
+    "fleet": "otpy.cli.fleet:fleet",
     "info": "otpy.cli.info:info",
     "jobs": "otpy.cli.jobs:jobs",
     "kill": "otpy.cli.operate:kill",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+import otpy.fleet.verbs  # noqa: F401 - registers what can be asked of it over the control socket
 from otpy.core.clock import virtual_wall, wall_clock
 from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec, child

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["AWOL", "DEGRADED", "DRAINING", "GONE", "LOST", "NEVER", "NORMAL", "SILENT", "Group", "LabelSet", "Labels"]
 
@@ -57,6 +57,11 @@ class Group:
         return sum(self.numbers)
 
     @property
+    def present(self) -> int:
+        """All of those but such as have said goodbye and are not expected by name."""
+        return self.known - self.numbers[GONE]
+
+    @property
     def never(self) -> int:
         """Those that were never heard, with and without a name."""
         return self.numbers[NEVER] + max(0, self.expected - self.known)
@@ -64,12 +69,41 @@ class Group:
     @property
     def wanted(self) -> int:
         """Of how many the living are a part: who has said goodbye counts only where it is expected."""
-        return max(self.expected, self.known - self.numbers[GONE])
+        return max(self.expected, self.present)
 
     @property
     def share(self) -> float:
         """The part that is alive; 1 where nobody is wanted."""
         return self.alive / self.wanted if self.wanted else 1.0
+
+
+class Whole(Group):
+    """All agents, with those that are expected of any group."""
+
+    __slots__ = ("counted",)
+
+    def __init__(self) -> None:
+        """Nobody yet."""
+        super().__init__(None, None)
+        self.counted: dict[Group, None] = {}
+        """The groups of which somebody has said how many there are."""
+
+    @property
+    def never(self) -> int:
+        """As that of a group; who is missing by several labels is so once."""
+        missing = self._missing(lambda group: group.expected - group.known)
+        return self.numbers[NEVER] + max(missing, self.expected - self.known)
+
+    @property
+    def wanted(self) -> int:
+        """As that of a group, and as above."""
+        return max(self.expected, self.present + self._missing(lambda group: group.expected - group.present))
+
+    def _missing(self, of: Callable[[Group], int]) -> int:
+        sums: dict[str | None, int] = {}
+        for group in self.counted:
+            sums[group.label] = sums.get(group.label, 0) + max(0, of(group))
+        return max(sums.values(), default=0)
 
 
 class LabelSet:
@@ -88,7 +122,7 @@ class Labels:
 
     def __init__(self, most: int) -> None:
         """At most so many groups; agents with further values are counted together."""
-        self.whole = Group(None, None)
+        self.whole = Whole()
         self.full = 0
         """How often there was no room for a group."""
         self._most = most
@@ -139,6 +173,16 @@ class Labels:
                 )
             found = self._groups[label, value] = Group(label, value)
         return found
+
+    def expect(self, label: str, value: str, count: int) -> Group:
+        """So many are to be in a group."""
+        group = self.group(label, value)
+        group.expected = count
+        if count:
+            self.whole.counted[group] = None
+        else:
+            self.whole.counted.pop(group, None)
+        return group
 
     def tidy(self, group: Group) -> None:
         """Drop a group of which nothing is to be known any more."""

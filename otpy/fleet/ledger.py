@@ -121,10 +121,14 @@ class Ledger:
     def expect_so_many(self, which: tuple[str, str] | None, count: int) -> None:
         """So many of a group, or of all, are to be there, whatever their names. Raises BeatError."""
         check_labels(dict([which] if which else []))
-        group = self.labels.group(*which) if which else self.labels.whole
-        group.expected = count
-        self._changed[group] = None
-        self.labels.tidy(group)
+        whole = self.labels.whole
+        if which is None:
+            whole.expected = count
+        else:
+            group = self.labels.expect(*which, count)
+            self._changed[group] = None
+            self.labels.tidy(group)
+        self._changed[whole] = None
 
     def forget(self, name: str) -> bool:
         """Know one no longer; False when nobody did."""

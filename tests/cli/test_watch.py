@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from otpy.cli.reach import Reach
-from otpy.cli.tree import Watched, ticks, watch
+from otpy.cli.tree import Watched, watch
+from otpy.cli.watching import ticks
 from otpy.control.claim import claim_name
 from support.fake_system import FakeSystem, supervisor, worker
 

@@ -116,6 +116,16 @@ def test_so_many_may_be_expected_of_a_group(system: VirtualSystem, view: FleetVi
     assert view.groups("region")[0].share == 1.0
 
 
+def test_who_is_expected_of_groups_is_missing_in_the_whole_fleet_once(system: VirtualSystem, view: FleetView) -> None:
+    for labels, count in (({"region": "eu"}, 3), ({"region": "us"}, 1), ({"version": "1"}, 2)):
+        view.expect(count=count, labels=labels)
+    view.beat("a", labels={"region": "eu", "version": "1"})
+    whole = view.look().whole
+    assert (whole.never_seen, whole.wanted, whole.share) == (3, 4, 0.25)
+    view.beat("a", state="gone")
+    assert (view.look().whole.never_seen, view.look().whole.wanted) == (3, 4)
+
+
 def test_a_restart_is_another_incarnation_and_beats_of_the_one_before_are_fenced(
     system: VirtualSystem, view: FleetView
 ) -> None:
