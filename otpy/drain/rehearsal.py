@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Params = Mapping[str, object]
     Foresee: TypeAlias = Callable[[Inspected], Iterable[Running]]
 
-__all__ = ["foresees", "rehearsal_of"]
+__all__ = ["budget_of", "foresees", "rehearsal_of"]
 
 SAMPLE = 0.5
 """Real seconds for which mailboxes are watched, to learn how fast they are emptied."""
@@ -81,7 +81,7 @@ def rehearsal_of(system: System, path: str | None = None, *, within: float, samp
 def rehearse_drain(system: Inspected, params: Params) -> object:
     """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""
     whole = cast("System", system)
-    within = seconds_of(params, "within", None) or float(getattr(whole, "shutdown", SHUTDOWN))
+    within = seconds_of(params, "within", None) or budget_of(whole)
     found = rehearsal_of(whole, text_of(params, "path"), within=within, sample=SAMPLE)
     return {
         "within": found.within,
@@ -93,6 +93,11 @@ def rehearse_drain(system: Inspected, params: Params) -> object:
         "hooks": [{"path": path, "hooks": words} for path, words in found.hooks[:TOLD]],
         "left_out": max(0, len(found.late) - TOLD),
     }
+
+
+def budget_of(system: System) -> float:
+    """Seconds that a drain of it has, unless somebody says otherwise: what a program was given for its end."""
+    return float(getattr(system, "shutdown", SHUTDOWN))
 
 
 def _finite(seconds: float | None) -> float | None:
