@@ -116,7 +116,8 @@ class Coordinator(GenServer):
     def _has_drained(self, is_late: bool) -> bool:  # noqa: FBT001 - as above
         self._drains.ask()  # those that were started meanwhile
         flights = flights_in(self.system, self.course.top)
-        if not is_late and (not self._drains.are_done() or flights or not self._quiet.look()):
+        is_quiet = self._quiet.look()  # each time: who is late has had work at the last look, too, and no mere tick
+        if not is_late and not (self._drains.are_done() and is_quiet and not flights):
             return False
         if is_late:
             self._note_late()
@@ -125,11 +126,11 @@ class Coordinator(GenServer):
 
     def _note_late(self) -> None:
         """Who still has work, and whether anybody gives it back: those who were asked do, the others cannot."""
-        self._quiet.look()
         asked = [late_drain(self.system, Phase.DRAIN, drain) for drain in self._drains.left()]
         flying = [late_flight(Phase.DRAIN, flight) for flight in flights_in(self.system, self.course.top)]
         known = self._drains.asked
-        busy = [late_actor(self.system, Phase.DRAIN, ref) for ref in self._quiet.busy if ref not in known]
+        alone = [ref for ref in self._quiet.busy if not (ref in known or ref.actor_class.otpy_is_answered_for)]
+        busy = [late_actor(self.system, Phase.DRAIN, ref) for ref in alone]
         self._late += [*asked, *flying, *busy]
         self.course.left += [f"{late.path}: {late.why}" for late in (*flying, *busy)]
 

@@ -8,7 +8,7 @@ from otpy.events.draining import DrainBegun, DrainEnded, DrainFailed, DrainLate,
 from otpy.events.event import Event
 from otpy.events.fleet import FleetAway, FleetCalm, FleetFull, FleetShareFell, FleetShareRecovered, FleetStorm
 from otpy.events.hook import Events
-from otpy.events.jobs import CrewChanged, JobFailed, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
+from otpy.events.jobs import CrewChanged, JobFailed, JobsDrained, StaleWrite, StoreExposed, StoreFailed, StoreRecovered
 from otpy.events.leading import LeaderElected, LeaderLost, LeaderResigned
 from otpy.events.messages import DeadLetter, MailboxGrew, UnknownMessage
 from otpy.events.names import NameHeld, NameLost, NameResigned
@@ -75,6 +75,7 @@ __all__ = [
     "FleetShareRecovered",
     "FleetStorm",
     "JobFailed",
+    "JobsDrained",
     "LeaderElected",
     "LeaderLost",
     "LeaderResigned",

@@ -7,7 +7,7 @@ import logging
 from otpy.core.value import value
 from otpy.events.event import Event
 
-__all__ = ["CrewChanged", "JobFailed", "StaleWrite", "StoreExposed", "StoreFailed", "StoreRecovered"]
+__all__ = ["CrewChanged", "JobFailed", "JobsDrained", "StaleWrite", "StoreExposed", "StoreFailed", "StoreRecovered"]
 
 OTHERS = ("StoreBusyError", "StoreConflictError", "StoreLockedError")
 """Errors of a store that others have been holding."""
@@ -154,6 +154,30 @@ class StoreRecovered(Event):
             f"{self.path}: {self.store} keeps what it is given again, after {self.seconds:.3g} s "
             f"in which {self.refused} requests failed"
         )
+
+
+@value(kw_only=True)
+class JobsDrained(Event):
+    """What has become of the jobs that a program had when it was told to stop; `path` is that of its scheduler."""
+
+    finished: int
+    """They have ended, well or not, as at any other time."""
+    released: int
+    """They were given back, without an attempt spent."""
+    checkpointed: int
+    """They were given back, too, and have kept how far they were."""
+    left: tuple[int, ...]
+    """The numbers of those whose code goes on in a thread: their leases end by themselves."""
+
+    @property
+    def level(self) -> int:
+        """A warning when something was left."""
+        return logging.WARNING if self.left else logging.INFO
+
+    def __str__(self) -> str:
+        kept = f"{self.finished} finished, {self.released} given back, {self.checkpointed} more with a checkpoint"
+        left = f", left to their leases: {', '.join(map(str, self.left))}" if self.left else ""
+        return f"{self.path}: jobs at the end: {kept}{left}"
 
 
 @value(kw_only=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.backoff import Backoff, delay
+from otpy.core.decision import NoReply
 from otpy.errors import CallError, OtpyError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import NoEngineError, StoreError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from otpy.events.event import Event
     from otpy.jobs.model.lead import Lead
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.drain import Drain
 
 __all__ = ["BRIEF", "LEAVE", "PATIENCE", "RESIGN", "Candidate", "Terms", "another_active"]
 
@@ -74,6 +76,8 @@ class Candidate(GenServer):
     """
 
     trap_exit = True
+    resigns_first = False
+    """Whether it resigns when its program begins to drain, so that another one leads meanwhile; else it leads on."""
 
     def stand(self, terms: Terms, writer: Name[Writer], steward: Name[Steward]) -> None:
         """Have nobody's duties done, and look at once whether anybody leads; the last that `init` does."""
@@ -91,6 +95,8 @@ class Candidate(GenServer):
         self._ends: str | None = None
         self._is_lost = self._is_free = True
         self._is_well = True
+        self._is_leaving = False
+        self._drain: Drain | None = None
         self._failures = 0
         self._trouble = ""
         self._seen: Lead | None = None
@@ -133,6 +139,16 @@ class Candidate(GenServer):
 
     # Its turns.
 
+    def handle_drain(self, drain: Drain) -> NoReply | None:
+        """Be elected no more; and have another one lead, as far as what is led here allows that."""
+        self._is_leaving = True
+        if self.fence is None or not self.resigns_first:
+            return None
+        self._drain = drain
+        if self._ends is None:
+            self._end("its program is about to stop", is_lost=False)
+        return NoReply()
+
     def handle_info(self, message: object) -> None:
         """The time has come, or something happened to the duties."""
         match message:
@@ -155,6 +171,8 @@ class Candidate(GenServer):
         self._step_down(self._ends or "it was told to stop")
 
     def _look(self) -> None:
+        if self._is_leaving and self.fence is None:
+            return
         try:
             self.waking()
             wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)
@@ -226,6 +244,8 @@ class Candidate(GenServer):
         """It leads no longer; whether another one may at once, the store knows."""
         self.fence, self.is_leader, self._ends = None, False, None
         self._tell(event)
+        if self._drain is not None:
+            self._drain.done()
 
     # Who stands by.
 

@@ -30,6 +30,7 @@ class Leader(Candidate):
     def init(self, setup: Setup, badge: Badge | None = None) -> None:
         """Have nobody's duties done, and look at once whether anybody leads; by this badge where programs have one."""
         self.setup, self.badge = setup, badge
+        self.resigns_first = badge is not None  # on a file who leads is who works, and leads until the work has ended
         self.awake = Awake(setup.lease / 2)
         self.calm_until = 0.0
         self._is_planned = False

@@ -20,6 +20,7 @@ from otpy.jobs.store.sqlite.store import MEMORY
 from otpy.jobs.store.where import shown
 from otpy.jobs.writer import Writer
 from otpy.runtime.caller import CALL_TIMEOUT
+from otpy.runtime.draining import draining_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,6 +172,10 @@ class Looking:
         if engine is None:
             return Readiness(problem=str(NoEngineError(self._name)))
         setup = engine.setup
+        told = draining_of(self._system, engine.ref)
+        if told is not None:
+            seconds = max(0.0, self._system.clock.now() - told.since)
+            return Readiness(problem=f"the program drains: {told.reason}", since=seconds)
         if self._writer.whereis() is None or not (engine.readers.is_open or setup.path == MEMORY):
             return Readiness(problem=f"the engine {self._name} is about to open its store")
         found: Readiness = engine.health.readiness(shown(setup.path), self._system.clock.now(), setup.busy_seconds)

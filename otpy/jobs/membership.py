@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.decision import NoReply
 from otpy.errors import CallError
 from otpy.jobs.alarm import Alarm
 from otpy.jobs.errors import StoreError
@@ -19,9 +20,12 @@ from otpy.jobs.writer import Writer
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otpy.core.reason import Reason
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.drain import Drain
 
 __all__ = ["GOODBYE", "Badge", "Door", "Membership"]
 
@@ -88,7 +92,7 @@ class Membership(GenServer):
         self.trusted_until = 0.0
         self.is_closed = False
         """Whether this program is told to stop, as far as is known here."""
-        self._is_asked = self._is_out = False
+        self._is_asked = self._is_out = self._is_leaving = False
         self._beat, self._check = Alarm(self, "beat"), Alarm(self, "check")
         self.ref.tell("beat")
 
@@ -123,12 +127,16 @@ class Membership(GenServer):
         self._beat.set(min(self.setup.beat_seconds, self.trusted_until - now))
         self._post(done.station if now < self.trusted_until else None)
 
+    def handle_drain(self, drain: Drain) -> NoReply:
+        """Be given nothing more, and have all see that; done when it is kept, or the store does not keep it."""
+        self._is_leaving = True
+        self._close(lambda _: drain.done())
+        return NoReply()
+
     @cast
     def close(self) -> None:
         """The work is about to end: be given nothing more, and have all see that."""
-        self.is_closed = True
-        one = self.badge.host.id
-        self.writer.cast(Writer.submit, lambda tx: tx.drain(one), lambda _: None)
+        self._close(lambda _: None)
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """Be gone at once, and not only when the time is over."""
@@ -136,9 +144,14 @@ class Membership(GenServer):
         with suppress(StoreError, CallError):
             self.writer.within(GOODBYE / 2).call(Writer.run, lambda tx: tx.leave(one))
 
+    def _close(self, then: Callable[[Exception | None], object]) -> None:
+        self.is_closed = True
+        one = self.badge.host.id
+        self.writer.cast(Writer.submit, lambda tx: tx.drain(one), then)
+
     def _open(self) -> None:
         """The work has ended and begins again: who was given nothing more comes back as another one."""
-        if self.is_closed:
+        if self.is_closed and not self._is_leaving:
             before, self.is_closed = self.badge.host.id, False
             self.badge.change()
             self.writer.cast(Writer.submit, lambda tx: tx.leave(before), lambda _: None)

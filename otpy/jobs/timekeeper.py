@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.schedule import Schedule
     from otpy.jobs.setup import Setup
     from otpy.jobs.store.protocol import Transaction
+    from otpy.runtime.drain import Drain
 
 __all__ = ["Timekeeper"]
 
@@ -35,12 +36,13 @@ class Round:
         """Of this leader."""
         self.fence = fence
         self.chance = chance
+        self.is_over = False
         self.next_at: int | None = None
         self.stopped: list[Job] = []
 
     def __call__(self, tx: Transaction) -> None:
         """Do it. A time that has been is not fired again when the clock is set back: the row says what was the last."""
-        for schedule in tx.schedules():
+        for schedule in () if self.is_over else tx.schedules():
             if schedule.is_paused:
                 continue
             try:
@@ -64,9 +66,14 @@ class Timekeeper(GenServer):
         self.setup, self.fence = setup, fence
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.scheduler = self.system.ref(setup.actor(Scheduler, "scheduler"))
-        self._is_looking = self._is_wanted = False
+        self._is_looking = self._is_wanted = self._is_over = False
+        self._round = Round(fence, self.system.random.random)
         self._alarm = Alarm(self, "look")
         self.ref.tell("look")
+
+    def handle_drain(self, drain: Drain) -> None:  # noqa: ARG002 - as any other
+        """Fire nothing more, also by the look that is on its way; whoever leads next does."""
+        self._is_over = self._round.is_over = True
 
     def handle_info(self, message: object) -> None:
         """The time has come, or there may be another schedule."""
@@ -88,9 +95,12 @@ class Timekeeper(GenServer):
             self._look()
 
     def _look(self) -> None:
+        if self._is_over:
+            return
         if self._is_looking:
             self._is_wanted = True
             return
         self._is_looking, self._is_wanted = True, False
         done, own = Round(self.fence, self.system.random.random), self.ref
+        self._round = done
         self.writer.cast(Writer.submit, done, lambda error: own.cast(Timekeeper.looked, done, error))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from otpy.jobs.scheduler.standing import Standing
     from otpy.jobs.store.protocol import Store, Transaction
     from otpy.runtime.caller import Caller
+    from otpy.runtime.drain import Drain
 
     Waiter: TypeAlias = "tuple[Caller | Told, Callable[[Transaction], Any]]"  # Any: what the step returns
 
@@ -179,6 +180,17 @@ class Writer(GenServer):
                 self._herald(news)
         finally:
             self.health.answered("loan", self.system.clock.now)
+
+    def handle_flush(self, drain: Drain) -> NoReply:
+        """Do what it was given until now, whatever came last."""
+        self.ref.cast(Writer.flush, drain)
+        return LATER
+
+    @cast
+    def flush(self, drain: Drain) -> None:
+        """All that stood before this is done."""
+        self._do_all()
+        drain.done()
 
     @cast
     def commit(self) -> None:

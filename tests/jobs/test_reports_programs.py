@@ -244,20 +244,18 @@ def test_a_job_that_takes_each_program_along_is_begun_so_often_and_no_more(make:
 
 STOPPED = """
     from otpy import jobs
-    def watch(foreman):  # it is the first to end, and tells the scheduler before it does
-        foreman.monitor().wait(None)
-        say("stopping")
+    def hear(event):
+        if isinstance(event, otpy.events.DrainBegun):
+            say("stopping")
     @jobs.job
     def work():
-        foreman = otpy.current().system.ref("jobs/foreman/one").whereis()
-        threading.Thread(target=watch, args=[foreman]).start()
         say("begun", jobs.current().attempt)
         (FOLDER / "pipe").read_text()
     class Tree(otpy.Supervisor):
         def children(self):
             crew = jobs.Crew(name="one", size=1, spare=0)
             return [jobs.engine(FOLDER / "jobs.db", [work], crews=[crew])]
-    with otpy.run(Tree, control_directory=FOLDER) as system:
+    with otpy.run(Tree, control_directory=FOLDER, on_event=hear) as system:
         jobs.of(system).enqueue_all([work.new(), work.new()])
         system.wait()
 """

@@ -431,6 +431,7 @@ def send_mail(to: str, subject: str, *, urgent: bool = False) -> int:
 def read_lines(path: str) -> str:
     own = jobs.current()
     assert_type(own.is_cancelled, bool)
+    assert_type(own.draining, float | None)
     assert_type(own.deadline, float | None)
     own.progress({"line": 1})
     own.checkpoint(own.resume_from or 0)

@@ -36,6 +36,7 @@ class _Doing(GenServer):
     """What all of them share. They trap exits: one that is told to stop ends its job first, while there is time."""
 
     trap_exit = True
+    otpy_is_answered_for = True
 
     def init(
         self, engine: str, crew: str, kinds: dict[str, Kind[..., Any]], *, is_apart: bool = False, loan: float = 1.0
@@ -72,6 +73,11 @@ class _Doing(GenServer):
         self.doing = job, own
         return Running(job, until, self.office, own)
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the job is to leave, and nobody has cancelled it."""
+        return self.doing is not None and self.doing[1].is_leaving and not self.doing[1].is_up
+
     def tell(self, job: Job, report: Report) -> None:
         """Say how it went."""
         self.doing = None
@@ -100,7 +106,7 @@ class Agent(_Doing):
                 result = kind.function(*args, **kwargs)
                 report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
-            report = report_of_failure(kind, error)
+            report = report_of_failure(kind, error, is_leaving=self.is_leaving)
         finally:
             CURRENT.reset(token)
         self.tell(job, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from otpy.core.number import is_number
@@ -72,8 +73,13 @@ def report_of(kind: Kind[..., Any], result: object) -> Report:
         return _unkept(kind, f"its result cannot be kept: {error.problem}")
 
 
-def report_of_failure(kind: Kind[..., Any], error: BaseException) -> Report:
-    """What a handler raised, in the error's own words: its code runs where the handler has run."""
+def report_of_failure(kind: Kind[..., Any], error: BaseException, *, is_leaving: bool = False) -> Report:
+    """What a handler raised, in the error's own words: its code runs where the handler has run.
+
+    One that was told to leave, for its program stops, and does so has not failed.
+    """
+    if is_leaving and isinstance(error, JobCancelledError | CancelledError):
+        return "released", None
     if isinstance(error, JobCancelledError):
         return "cancelled", "it was cancelled"
     if isinstance(error, _NotYet):

@@ -46,13 +46,16 @@ NOT_ON_A_LOOP = "it would hold up the event loop: await asyncio.to_thread(…) a
 
 
 class Flag:
-    """Whether a job was cancelled; set by the scheduler in another thread. As light as it may be: each job has one."""
+    """What a running job is told, by the scheduler in another thread. As light as it may be: each job has one."""
 
-    __slots__ = ("is_up",)
+    __slots__ = ("is_leaving", "is_up", "left")
 
     def __init__(self) -> None:
-        """Not yet."""
-        self.is_up = False
+        """Nothing yet."""
+        self.is_up = self.is_leaving = False
+        """Whether it was cancelled; whether it is to leave, for its program stops."""
+        self.left: Callable[[], float] | None = None
+        """Gives the seconds until then, from the moment that the program drains."""
 
 
 class Running:
@@ -98,17 +101,29 @@ class Running:
         return self._flag.is_up
 
     @property
+    def draining(self) -> float | None:
+        """None while all goes on; once the program was told to stop, the seconds for which this attempt may go on.
+
+        A job that needs longer had better keep a `checkpoint` and return `Snooze(0)`, or leave: no attempt is spent.
+        At 0 a coroutine is cancelled where it awaits something, a process gets SIGTERM, and `raise_if_cancelled` raises
+        in all others; one that goes on is killed soon after. Then it is given back, and begun by another program, or by
+        the next start of this one.
+        """
+        left = self._flag.left
+        return None if left is None else left()
+
+    @property
     def resume_from(self) -> Any:  # Any: what the handler itself has kept
         """The last checkpoint that an earlier attempt has kept; None when there is none."""
         return None if self._job.checkpoint is None else unpack(self._job.checkpoint)
 
     def raise_if_cancelled(self) -> None:
-        """Leave the handler when the job was cancelled.
+        """Leave the handler when the job was cancelled, or the time is over for which its program waits for it to end.
 
         Raises:
-            JobCancelledError: it was; let it pass.
+            JobCancelledError: it was; let it pass. In the other case the job is given back, and no attempt is spent.
         """
-        if self.is_cancelled:
+        if self._flag.is_up or self._flag.is_leaving:
             raise JobCancelledError(self.id)
 
     def progress(self, value: object) -> None:

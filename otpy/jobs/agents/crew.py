@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.core.spec import ChildSpec
     from otpy.jobs.setup import Crew, Setup
+    from otpy.runtime.drain import Drain
     from otpy.runtime.ref import Ref
 
 __all__ = ["Foreman"]
@@ -64,7 +65,7 @@ class Foreman(GenServer):
         self.failures = 0
         self.failed_at = float("-inf")
         self.problem: str | None = None
-        self.is_pausing = False
+        self.is_pausing = self.is_leaving = False
         return Continue("fill")
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
@@ -103,6 +104,10 @@ class Foreman(GenServer):
         if not self.is_pausing:
             self._failed(f"an agent ended at rest: {why}")
 
+    def handle_drain(self, drain: Drain) -> None:  # noqa: ARG002 - as any other
+        """Nothing begins any more: who ends is not replaced."""
+        self.is_leaving = True
+
     def handle_info(self, message: Any) -> None:
         """One is gone, or a pause is over."""
         if isinstance(message, Down):
@@ -116,7 +121,7 @@ class Foreman(GenServer):
         self._tell_crew(is_open=False)
 
     def _fill(self) -> None:
-        while len(self.alive) < self.desired and not self.is_pausing:
+        while len(self.alive) < self.desired and not (self.is_pausing or self.is_leaving):
             try:
                 agent = self.agents.call(DynamicSupervisor.start_child, self.spec)
             except StartError as error:

@@ -122,6 +122,33 @@ class Attempts:
         elif worker is not None and not worker.watch.is_warned:
             self._warn(worker, id, token)
 
+    def part(self, worker: Worker[Ref[Agent]], left: Callable[[], float]) -> None:
+        """Tell who does a job that the program drains, and how long it may go on; any thread may call `left`."""
+        if worker.ear is not None and worker.job is not None:
+            worker.ear.cast(Ear.part, worker.job.id, worker.job.token, left())
+        elif worker.flag is not None:
+            worker.flag.left = left
+
+    def cut_off(self, worker: Worker[Ref[Agent]], grace: float) -> None:
+        """That time is over: a coroutine is cancelled at once, and others are killed when they do not leave in time.
+
+        What they have not done is given back.
+        """
+        if worker.team.crew.place == "loop":
+            self.break_off(worker, "given back")
+        elif not worker.watch.is_warned:
+            if worker.ear is not None and worker.job is not None:
+                worker.ear.cast(Ear.leave, worker.job.id, worker.job.token)
+            elif worker.flag is not None:
+                worker.flag.is_leaving = True
+            worker.watch.warn(self._system.clock.now(), grace, is_parting=True)
+            self._watch(worker)
+
+    @property
+    def undead(self) -> list[Job]:
+        """The jobs of dead agents whose code runs on."""
+        return self._undead.jobs()
+
     # Its end.
 
     def report(self, agent: Ref[Any], id: int, token: int, report: Report) -> None:
@@ -147,7 +174,7 @@ class Attempts:
         worker.ref.kill()
         if job is not None:
             self._timed(worker, job)
-            self._gates.leave(job.id, job.token, is_well=None if end == "cancelled" else False, is_cut=True)
+            self._gates.leave(job.id, job.token, is_well=None if isinstance(end, str) else False, is_cut=True)
             self._conclude(worker.ref, job, end)
 
     def drop(self, id: int, token: int) -> Job | None:

@@ -94,6 +94,11 @@ class Outbox:
         self._outcomes: list[Settled] = []
         self._notes: dict[int, Note] = {}
         self._sent: Exchange | None = None
+        self._kept: set[int] = set()  # jobs at work that have a checkpoint of this attempt
+
+    def has_checkpoint(self, id: int) -> bool:
+        """Whether this attempt at a job, which is not over, has kept how far it is."""
+        return id in self._kept
 
     @property
     def is_out(self) -> bool:
@@ -108,10 +113,13 @@ class Outbox:
     def settle(self, outcome: Settled) -> None:
         """Write down how an attempt went."""
         self._outcomes.append(outcome)
+        self._kept.discard(outcome.id)
 
     def note(self, id: int, token: int, progress: bytes | None, checkpoint: bytes | None) -> None:
         """Write down how far one is; a later word replaces an earlier one of its kind."""
         note = (token, progress, checkpoint)
+        if checkpoint is not None:
+            self._kept.add(id)
         self._notes[id] = _later(self._notes.get(id, note), note)
 
     def send(self, asks: list[Ask], right: Right | None, now: float, standing: Standing | None) -> Exchange | None:

@@ -53,6 +53,8 @@ class Judge:
     def reported(self, job: Job, report: Report) -> Settled:
         """An agent says how it went; that is plain data, and may come out of a process with another otpy in it."""
         match report:
+            case ("released", _):
+                return self.ended(job, "given back")
             case ("done", bytes() as result):
                 return Settled(id=job.id, token=job.token, state="done", result=result)
             case ("snoozed", float() as seconds) if 0 <= seconds < MOST_SECONDS:
@@ -95,6 +97,8 @@ def late(job: Job, overdue: Overdue, stall: float, now: int) -> End:
     match overdue:
         case "cancelled":
             return "cancelled"
+        case "parted":
+            return "given back"
         case "stalled":
             return Failed(failure="stalled", text=f"no progress for {stall:g} s")
     if job.timeout_ms is None or (job.deadline_at is not None and now >= job.deadline_at):

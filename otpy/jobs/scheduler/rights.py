@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.value import value
 from otpy.jobs.program import signed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from otpy.jobs.model.claim import Ask
     from otpy.jobs.model.host import Station
@@ -28,10 +29,12 @@ class Right:
     by: Fence | Station
     version: str = ""
     """Of the code of this program."""
+    is_over: Callable[[], bool] = field(default=bool, compare=False)
+    """Whether nothing more is to begin; asked in the writer's thread, for a wish may have been on its way."""
 
     def claim(self, tx: Transaction, asks: Sequence[Ask]) -> list[Job] | None:
         """Jobs for these wishes; None when it is good no longer."""
-        return tx.claim(asks, self.by, self.version)
+        return [] if self.is_over() else tx.claim(asks, self.by, self.version)
 
 
 class Rights:
@@ -39,8 +42,9 @@ class Rights:
 
     def __init__(self, system: System, engine: str, fence: Fence | None, version: str) -> None:
         """A leader's, or without its fence that of a station, which the membership tells."""
-        self._version = version
-        self.now: Right | None = None if fence is None else Right(fence, version)
+        self._version, self._system = version, system
+        self._is_closed = False
+        self.now: Right | None = None if fence is None else Right(fence, version, self._is_over)
         self.is_shared = fence is None
         """Whether others claim as well."""
         self._giver: NamedRef[Any] = system.ref(f"{engine}/{'membership' if self.is_shared else 'leader'}")
@@ -53,7 +57,12 @@ class Rights:
 
     def give(self, station: Station | None) -> None:
         """Have this one from now on."""
-        self.now = None if station is None else Right(station, self._version)
+        self.now = None if station is None or self._is_closed else Right(station, self._version, self._is_over)
+
+    def close(self) -> None:
+        """Have none any more, whatever is given: from now on nothing is claimed, also by what is on its way."""
+        self._is_closed = True
+        self.now = None
 
     def refused(self, right: Right | None) -> None:
         """The store says that it is good no longer: who has given it shall look.
@@ -63,3 +72,6 @@ class Rights:
         if self.is_shared and right == self.now:
             self.now = None
         self._giver.tell("look")
+
+    def _is_over(self) -> bool:
+        return self._is_closed or self._system.draining is not None

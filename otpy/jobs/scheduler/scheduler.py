@@ -15,12 +15,12 @@ from otpy.errors import CallError
 from otpy.events.threads import ZombieEnded
 from otpy.jobs.agents.beat import Beat
 from otpy.jobs.agents.crew import Foreman
-from otpy.jobs.agents.desk import Desk
 from otpy.jobs.errors import StoreError
 from otpy.jobs.model.job import LIVING
 from otpy.jobs.scheduler.attempts import Attempts
 from otpy.jobs.scheduler.books import Books
 from otpy.jobs.scheduler.exchange import Exchange, Outbox, Survey
+from otpy.jobs.scheduler.leaving import Leaving
 from otpy.jobs.scheduler.rights import Rights
 from otpy.jobs.scheduler.standing import Standing
 from otpy.jobs.submitted import store_failed
@@ -54,7 +54,7 @@ AGAIN = 0.1
 """Seconds after a failure of the store before the next exchange: the writer has a back-off, and refuses until then."""
 
 
-class Scheduler(Desk):
+class Scheduler(Leaving):
     """Who works has one: the leader, or on a server every program. Agents introduce themselves, also to a new one."""
 
     trap_exit = True
@@ -102,7 +102,7 @@ class Scheduler(Desk):
         if worker is not None and worker.has(id, token):
             worker.watch.heard_at = self.system.clock.now()
             self.outbox.note(id, token, progress, checkpoint)
-            self._exchange()
+            self.exchange()
 
     @cast
     def report(self, agent: Ref[Any], id: int, token: int, report: Report) -> None:
@@ -132,13 +132,13 @@ class Scheduler(Desk):
     def hope(self, queues: Iterable[str]) -> None:
         """There may be work in these."""
         self.books.hope(queues)
-        self._exchange()
+        self.exchange()
 
     @cast
     def called(self) -> None:
         """Another program says that there is work somewhere."""
         self.books.hope_anew()
-        self._exchange()
+        self.exchange()
 
     @cast
     def returned(self, jobs: list[Job]) -> None:
@@ -153,13 +153,13 @@ class Scheduler(Desk):
         """These were cancelled."""
         for claim in claims:
             self.attempts.cancel(*claim)
-        self._exchange()
+        self.exchange()
 
     @cast
     def pause(self, queues: Collection[str]) -> None:
         """These are paused: what of them is at hand is given back."""
         self.attempts.give_back(self.books.drop_queues(queues))
-        self._exchange()
+        self.exchange()
 
     @cast
     def lost(self, claims: Iterable[tuple[int, int]], is_known: bool) -> None:  # noqa: FBT001 - as `crew`
@@ -227,10 +227,12 @@ class Scheduler(Desk):
                 self.books.hope([queue])
             case "survey":
                 self._survey()
+            case "part" if self.parting is not None:
+                self.part(self.parting)
             case "held":
                 self.is_held = False
                 self.books.hope_anew()
-        self._exchange()
+        self.exchange()
 
     def terminate(self, reason: Reason) -> None:  # noqa: ARG002 - whatever it is
         """Agents have ended by now: write down how it went, and give back what was not begun.
@@ -239,6 +241,7 @@ class Scheduler(Desk):
         """
         self.attempts.last()
         self.attempts.give_back(self.books.drop_hands())
+        self.tell_parting()
         now = self.setup.now()
         last = self.outbox.last(lambda job: not_begun(job, now), self.standing)
         if last is not None and self.outbox.has_words:
@@ -260,10 +263,11 @@ class Scheduler(Desk):
             agent.stop(block=False)
         for worker, job in self.books.deal():
             self.attempts.begin(worker, job)
-        self._exchange()
+        self.exchange()
 
-    def _exchange(self) -> None:
+    def exchange(self) -> None:
         """Send what there is to say and to ask, unless an exchange is out: the end of that one calls this again."""
+        self.look_back()
         if self.outbox.is_out or not self.is_surveyed:
             return
         rooms = self.attempts.rooms()
@@ -305,6 +309,8 @@ class Scheduler(Desk):
 
     def _settle(self, job: Job, settled: Settled) -> None:
         """An attempt is over, and is written down with the next exchange; whoever is free may have what is ready."""
+        if self.parting is not None:
+            self.parting.count(settled, has_checkpoint=self.outbox.has_checkpoint(job.id))
         self.outbox.settle(settled)
         self.telling.decided(job, settled, self.path)
         if settled.state == "ready":

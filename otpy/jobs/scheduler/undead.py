@@ -44,6 +44,10 @@ class Undead:
         self._left[agent] = (job, end)
         return REAP if self.is_apart(agent) else BREATH
 
+    def jobs(self) -> list[Job]:
+        """What they have not let go."""
+        return [job for job, _ in self._left.values()]
+
     def at(self, path: str) -> list[Ref[Any]]:
         """Those with this path."""
         return [agent for agent in self._left if agent.path == path]

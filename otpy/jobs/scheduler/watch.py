@@ -13,7 +13,7 @@ NEVER = inf
 EARLY = 1e-6
 """Seconds that a timer may be early, as sums of floats go."""
 
-Overdue: TypeAlias = Literal["cancelled", "timeout", "stalled"]
+Overdue: TypeAlias = Literal["cancelled", "parted", "timeout", "stalled"]
 """Why an attempt has to be broken off."""
 
 
@@ -28,7 +28,9 @@ class Watch:
     heard_at: float = 0.0
     """When it began, or last made progress."""
     kill_at: float = NEVER
-    """When it is killed, for it was cancelled."""
+    """When it is killed, for it was cancelled, or its program is about to stop."""
+    is_parting: bool = False
+    """Whether that is its program's stop."""
     begun_at: float = 0.0
     """When it began."""
     looks_at: float = NEVER
@@ -39,11 +41,11 @@ class Watch:
         self.due_at = NEVER if time is None else now + time
         self.stall = NEVER if stall is None else stall
         self.begun_at = self.heard_at = now
-        self.kill_at = NEVER
+        self.kill_at, self.is_parting = NEVER, False
 
-    def warn(self, now: float, grace: float) -> None:
-        """It was told that it is cancelled, and has so much time to wind up."""
-        self.kill_at = now + grace
+    def warn(self, now: float, grace: float, *, is_parting: bool = False) -> None:
+        """It was told that it is cancelled, or to leave, and has so much time to wind up."""
+        self.kill_at, self.is_parting = now + grace, is_parting
 
     @property
     def is_warned(self) -> bool:
@@ -54,7 +56,7 @@ class Watch:
         """What it has overstepped; a cancellation goes first, for it says what the job ends as."""
         now += EARLY
         if now >= self.kill_at:
-            return "cancelled"
+            return "parted" if self.is_parting else "cancelled"
         if now >= self.due_at:
             return "timeout"
         return "stalled" if now >= self.heard_at + self.stall else None
