@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["CATALOGUE", "PREFIX", "Entry", "Type"]
+__all__ = ["CATALOGUE", "FLEET", "Entry", "Type"]
 
 Type: TypeAlias = Literal["counter", "gauge", "histogram"]
-
-PREFIX = "otpy_"
-"""How each name begins."""
 
 
 class Entry(NamedTuple):
@@ -119,7 +116,16 @@ DRAINS = (
 OWN = (
     Entry("otpy_scrape_seconds", "gauge", (), "What it took to gather all of this"),
     Entry("otpy_scrape_failures_total", "counter", ("part",), "Times that a part of it could not be had"),
+    Entry("otpy_push_failures_total", "counter", (), "Snapshots that the outbox did not take"),
+    Entry("otpy_push_left_out_total", "counter", (), "Metrics left out of snapshots that would have been too large"),
 )
 
+FLEET = (
+    Entry("otpy_agents", "gauge", (), "Agents whose metrics are here"),
+    Entry("otpy_agent_age_seconds", "gauge", ("agent",), "Since when an agent has sent no metrics"),
+    Entry("otpy_agent_snapshots_refused_total", "counter", (), "Snapshots that were none, or of too many agents"),
+)
+"""What `AgentMetrics` says of itself."""
+
 CATALOGUE = {entry.name: entry for entry in (*KERNEL, *JOBS, *RESILIENCE, *DRAINS, *OWN)}
-"""By name."""
+"""By name, of what a program says of itself."""

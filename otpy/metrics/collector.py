@@ -87,6 +87,10 @@ class Metrics:
         sheet.set("otpy_scrape_seconds", perf_counter() - began)
         return sheet.reading
 
+    def count(self, name: str, *labels: str, by: float = 1.0) -> None:
+        """So many more of a counter of the catalogue; for otpy's own parts."""
+        self._counting.count(name, *labels, by=by)
+
     def exposition(self, accept: str = "") -> tuple[str, bytes]:
         """The content type and the text that Prometheus scrapes; for whatever serves `/metrics`.
 

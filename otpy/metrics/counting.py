@@ -46,7 +46,8 @@ class Counting:
         self._bound = bound
         self._lock = Lock()  # guards all numbers: events happen in any thread; an RLock would let a handler in twice
         self._numbers: dict[str, dict[tuple[str, ...], float]] = {name: {(): 0.0} for name in PLAIN.values()}
-        self._numbers["otpy_restarts_total"] = {(): 0.0}
+        for name in ("otpy_restarts_total", "otpy_push_failures_total", "otpy_push_left_out_total"):
+            self._numbers[name] = {(): 0.0}
         attach = system.events.attach
         self._detach: list[Callable[[], None]] = [
             attach(self._plain, *PLAIN, brief=True),

@@ -8,9 +8,10 @@ from otpy.metrics.catalogue import CATALOGUE
 from otpy.metrics.reading import Distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
+    from otpy.metrics.catalogue import Entry
     from otpy.metrics.reading import Reading, Value
 
 __all__ = ["client", "families", "text_of"]
@@ -28,7 +29,9 @@ def client() -> ModuleType:
     return prometheus_client
 
 
-def families(reading: Reading, more: tuple[str, ...] = ()) -> Iterator[Any]:  # Any: prometheus-client's families
+def families(
+    reading: Reading, more: tuple[str, ...] = (), entries: Iterable[Entry] | None = None
+) -> Iterator[Any]:  # Any: prometheus-client's families
     """One for each metric of the catalogue, empty ones as well; `more`: labels before those that the catalogue has."""
     core = client().core
     kinds = {
@@ -36,7 +39,7 @@ def families(reading: Reading, more: tuple[str, ...] = ()) -> Iterator[Any]:  # 
         "gauge": core.GaugeMetricFamily,
         "histogram": core.HistogramMetricFamily,
     }
-    for entry in CATALOGUE.values():
+    for entry in CATALOGUE.values() if entries is None else entries:
         family = kinds[entry.type](entry.name, entry.text, labels=(*more, *entry.labels))
         for labels, value in reading.get(entry.name, {}).items():
             _add(family, labels, value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import otpy
 from otpy.metrics import CATALOGUE, Metrics
+from otpy.metrics.catalogue import FLEET
 from support.doer import Doer
 from support.prometheus import promtool
 from support.source import ROOT
@@ -48,7 +49,8 @@ def test_the_reference_lists_every_metric() -> None:
     rows = re.findall(r"^\| `(otpy_\w+)` \| (\w+) \| (.*?) \|", PAGE.read_text(), re.MULTILINE)
 
     assert rows == [
-        (entry.name, entry.type, ", ".join(f"`{label}`" for label in entry.labels)) for entry in CATALOGUE.values()
+        (entry.name, entry.type, ", ".join(f"`{label}`" for label in entry.labels))
+        for entry in (*CATALOGUE.values(), *FLEET)
     ]
 
 

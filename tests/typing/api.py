@@ -26,7 +26,7 @@ from otpy.fleet import (
     HeartbeatLook,
     Watch,
 )
-from otpy.metrics import CATALOGUE, Entry, Metrics
+from otpy.metrics import CATALOGUE, METRICS_TOPIC, AgentMetrics, Entry, Metrics, MetricsPush, SnapshotError
 from otpy.resilience import (
     Autonomy,
     AutonomyLook,
@@ -648,6 +648,16 @@ def metrics_of(system: otpy.System) -> None:
         assert_type(metrics.exposition(), tuple[str, bytes])
         metrics.exposition("application/openmetrics-text")
     assert_type(CATALOGUE["otpy_actors"], Entry)
+
+
+def metrics_of_agents(outbox: Outbox, batch: Batch) -> None:
+    otpy.child(MetricsPush, outbox, every=60.0, topic=METRICS_TOPIC.name, most_bytes=10_000)
+    agents = AgentMetrics(keep=60.0, most=10)
+    assert_type(agents.receive(batch), Receipt | None)
+    try:
+        assert_type(agents.take("a17", batch.rows[0].payload), bool)
+    except SnapshotError:
+        assert_type(agents.exposition(), tuple[str, bytes])
     Metrics("shop")  # type: ignore[arg-type]
 
 
