@@ -6,6 +6,8 @@ prints:
 
       0.0 s  the hub takes what comes, and its answers are lost
     ...
+    ...  all is well again
+    ...
            0  missing
            0  counted twice
            0  out of order
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 from examples.fleet_story.proof import prove
@@ -30,23 +33,27 @@ HERE = Path(__file__).parent
 
 
 class Part:
-    """One of the three programs, started again when it is killed: what systemd does on a machine."""
+    """One of the three programs, started again until it ends well: what systemd does on a machine."""
 
-    def __init__(self, folder: Path, name: str, pause: float, **options: object) -> None:
+    def __init__(self, folder: Path, name: str, pause: float, *, says: bool = False, **options: object) -> None:
         given = [f"--{word}={value}" for word, value in options.items()]
         self.command = [sys.executable, str(HERE / f"{name}.py"), str(folder), *given]
         self.log = (folder / f"{name}.log").open("w")
         self.pause, self.is_over = pause, threading.Event()
-        self.output = None if name == "faults" else self.log
         self.begin()
+        self.said = self.program.stdout.readline() if says else ""
         self.thread = threading.Thread(target=self.keep)
         self.thread.start()
 
     def begin(self) -> None:
-        self.program = subprocess.Popen(self.command, stdout=self.output, stderr=self.log)  # noqa: S603 - our own
+        self.program = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)  # noqa: S603
 
     def keep(self) -> None:
-        while self.program.wait() == -signal.SIGKILL and not self.is_over.wait(self.pause):
+        while True:
+            for line in self.program.stdout:
+                print(line, end="", flush=True)
+            if self.program.wait() == 0 or self.is_over.wait(self.pause):
+                break
             self.begin()
 
     def end(self) -> None:
@@ -56,28 +63,19 @@ class Part:
         self.log.close()
 
 
-def free_ports(number: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def main(folder: Path, options: argparse.Namespace) -> int:
-    hub_port, port = free_ports(2)
-    pace, seed, pause = options.every, options.seed, options.seconds / 30
-    hub = Part(folder, "hub", pause, port=hub_port, rate=options.rate)
-    faults = Part(
-        folder, "faults", pause, port=port, hub=f"127.0.0.1:{hub_port}", seconds=options.seconds, seed=seed
-    )  # fmt: skip
-    agents = Part(
-        folder, "agents", pause, agents=options.agents, hub=f"127.0.0.1:{port}", pace=pace, seed=seed,
-        readings=int(options.seconds / pace),
-    )  # fmt: skip
-    agents.thread.join()  # until the hub has taken all readings
-    for part in (agents, faults, hub):
-        part.end()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    pause, seed = options.seconds / 30, options.seed
+    asked = {"readings": int(options.seconds / options.every), "pace": options.every, "agents": options.agents}
+    with ExitStack() as parts:
+        hub = Part(folder, "hub", pause, port=port, rate=options.rate)
+        parts.callback(hub.end)
+        faults = Part(folder, "faults", pause, says=True, hub=port, seconds=options.seconds, seed=seed)
+        parts.callback(faults.end)
+        agents = Part(folder, "agents", pause, hub=faults.said.split()[-1], seed=seed, **asked)
+        parts.callback(agents.end)
+        agents.thread.join()  # until the hub has taken all readings
     return 0 if agents.program.returncode == 0 and prove(folder, options.rate) else 1
 
 
@@ -90,6 +88,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where all of it is kept; a new one is made and removed")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and ends its parts
     if options.folder:
         raise SystemExit(main(options.folder, options))
     with tempfile.TemporaryDirectory() as folder:

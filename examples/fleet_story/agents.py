@@ -123,6 +123,7 @@ class Fleet(otpy.Supervisor):
 
 def leave_in_the_end(agents: list[Agent]) -> None:
     """Ends the program when each agent has made its readings and the hub has taken them."""
+    (agents[0].folder.parents[1] / "agents.pid").write_text(str(os.getpid()))  # all of them run now
     system = otpy.current().system
     for agent in agents:
         while not 0 < agent.readings <= system.ref(f"{agent.name}.sensor").call(Sensor.has_read):
@@ -141,5 +142,4 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     agents = [Agent(number, options) for number in range(1, options.agents + 1)]
-    (options.folder / "agents.pid").write_text(str(os.getpid()))
     raise SystemExit(otpy.main(Fleet, agents, name="agents", seed=options.seed))

@@ -1,9 +1,9 @@
-"""The bad network, and whoever pulls plugs: agents reach their hub through it.
+"""The network between the agents and their hub, and whoever pulls plugs.
 
-    python faults.py FOLDER [--port 8701] [--hub 127.0.0.1:8700] [--seconds 60] [--seed 1]
+    python faults.py FOLDER [--hub 8700] [--seconds 60] [--seed 1]
 
-It plays each of its acts once in an order by chance, says so, and then leaves the network in order until it is stopped.
-Whoever has started the hub and the agents starts them again when it kills them.
+It says where agents reach the hub through it, plays each of its acts once in an order by chance, and then leaves the
+network in order until it is stopped. Whoever has started the hub and the agents starts them again when it kills them.
 """
 
 from __future__ import annotations
@@ -12,93 +12,62 @@ import argparse
 import os
 import random
 import signal
-import threading
 import time
-from contextlib import closing, suppress
-from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from otpy.resilience import Batch
+from otpy.testing.faults import Link
 
-ACTS = {
-    "cut": "no packet gets through",
-    "slow": "each answer takes its time",
-    "silent": "calls are taken, and nobody answers",
-    "lost": "the hub takes what comes, and its answers are lost",
-    "half": "the hub takes half of each batch, then the line is cut",
-    "kill hub": "the hub is killed, as by kill -9",
-    "kill agents": "all agents are killed, as by kill -9",
-}
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-class Network(BaseHTTPRequestHandler):
-    mood, hub, pace = "well", "", 1.0
+class Story:
+    def __init__(self, folder: Path, link: Link, seconds: float, seed: int) -> None:
+        self.folder, self.link, self.chance = folder, link, random.Random(seed)
+        self.begun, self.each = 0.0, seconds / len(self.acts())
 
-    def do_GET(self) -> None:
-        data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        mood = Network.mood
-        if mood == "slow":
-            time.sleep(Network.pace)
-        while mood == "silent" and Network.mood == mood:
-            time.sleep(Network.pace / 10)
-        if mood == "half" and data:
-            batch = Batch.unpack(data)
-            data = Batch(batch.agent, batch.incarnation, batch.topic, batch.rows[: (len(batch.rows) + 1) // 2]).pack()
-        with suppress(OSError, HTTPException):  # who is not there, or waits no longer
-            if mood not in ("cut", "silent"):
-                self.forward(data, is_answered=mood not in ("lost", "half"))
+    def acts(self) -> dict[str, Callable[[], None]]:
+        return {
+            "no packet gets through": self.link.cut,
+            "calls are taken, and nobody answers": self.link.stall,
+            "each packet takes its time": lambda: self.link.slow(self.each / 10),
+            "the hub takes what comes, and its answers are lost": self.link.lie,
+            "half of each call comes through, then the line is cut": self.link.half,
+            "the hub is killed, as by kill -9": lambda: self.kill("hub"),
+            "all agents are killed, as by kill -9": lambda: self.kill("agents"),
+        }
 
-    do_POST = do_GET  # noqa: N815 - as http.server calls it
+    def play(self) -> None:
+        """Begins when both are there to be played with."""
+        while not all((self.folder / f"{program}.pid").exists() for program in ("hub", "agents")):
+            time.sleep(0.05)
+        self.begun = time.monotonic()
+        acts = list(self.acts().items())
+        self.chance.shuffle(acts)
+        for words, act in acts:
+            self.say(words)
+            act()
+            time.sleep(self.each * self.chance.uniform(0.5, 0.8))
+            self.link.heal()
+            time.sleep(self.each * 0.2)
+        self.say("all is well again")
 
-    def forward(self, data: bytes, *, is_answered: bool) -> None:
-        with closing(HTTPConnection(Network.hub, timeout=5.0)) as line:
-            line.request(self.command, self.path, data or None, {"Agent": self.headers["Agent"]})
-            answer = line.getresponse()
-            body = answer.read()
-        if is_answered:
-            self.send_response(answer.status)
-            for name in ("Content-Length", "Retry-After"):
-                if name in answer.headers:
-                    self.send_header(name, answer.headers[name])
-            self.end_headers()
-            self.wfile.write(body)
+    def kill(self, program: str) -> None:
+        os.kill(int((self.folder / f"{program}.pid").read_text()), signal.SIGKILL)
 
-    def log_message(self, *_: object) -> None: ...
-
-
-class Server(ThreadingHTTPServer):
-    request_queue_size = 512
-    daemon_threads = True
-
-
-def play(folder: Path, seconds: float, chance: random.Random) -> None:
-    acts = list(ACTS)
-    chance.shuffle(acts)
-    begun, each = time.monotonic(), seconds / len(acts)
-    for act in acts:
-        print(f"{time.monotonic() - begun:5.1f} s  {ACTS[act]}", flush=True)
-        kind, _, who = act.partition(" ")
-        if kind == "kill":
-            os.kill(int((folder / f"{who}.pid").read_text()), signal.SIGKILL)
-        else:
-            Network.mood = act
-        time.sleep(each * chance.uniform(0.4, 0.8))
-        Network.mood = "well"
-        time.sleep(each * 0.3)
-    print(f"{time.monotonic() - begun:5.1f} s  all is well again", flush=True)
+    def say(self, words: str) -> None:
+        print(f"{time.monotonic() - self.begun:5.1f} s  {words}", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--port", type=int, default=8701)
-    parser.add_argument("--hub", default="127.0.0.1:8700")
+    parser.add_argument("--hub", type=int, default=8700, help="its port")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    Network.hub, Network.pace = options.hub, options.seconds / 60
-    server = Server(("127.0.0.1", options.port), Network)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    play(options.folder, options.seconds, random.Random(options.seed))
-    signal.pause()
+    with Link(("127.0.0.1", options.hub)) as link:
+        print("agents reach their hub at {}:{}".format(*link.address), flush=True)
+        Story(options.folder, link, options.seconds, options.seed).play()
+        signal.pause()

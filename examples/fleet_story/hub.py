@@ -12,6 +12,7 @@ import json
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,8 +37,7 @@ class Store(otpy.GenServer):
         self.db.executescript(TABLES)
 
     @otpy.call
-    def take(self, data: bytes, milliseconds: int) -> int:
-        batch = Batch.unpack(data)
+    def take(self, batch: Batch, milliseconds: int) -> int:
         batch = replace(batch, rows=batch.rows[:MOST])
         with received(self.db, batch) as fresh:  # the readings, and that they have come, are one transaction
             rows = [(row.key, row.payload["number"], row.payload["celsius"]) for row in fresh]
@@ -63,19 +63,20 @@ class Answer(BaseHTTPRequestHandler):
             self.answer(503, "", **{"Retry-After": f"{wait:.3f}"})
             return
         try:
-            through = self.server.store.call(Store.take, data, int(time.time() * 1_000))
+            batch = Batch.unpack(data)  # here: what anybody has sent must not crash the store
         except BatchError as error:
             self.answer(400, str(error))
         else:
-            self.answer(200, str(through))
+            self.answer(200, str(self.server.store.call(Store.take, batch, int(time.time() * 1_000))))
 
     def answer(self, status: int, text: str, **headers: str) -> None:
         body = text.encode()
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+        with suppress(OSError):  # an agent that has heard nothing comes again
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None: ...
 

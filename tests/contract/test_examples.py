@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,9 +42,20 @@ def header(path: Path) -> re.Match[str]:
 def run(command: str) -> subprocess.CompletedProcess[str]:
     """Run a header's command from the repository's root with the Python of the tests."""
     _, *rest = shlex.split(command)
-    return subprocess.run(
-        [sys.executable, *rest], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False
+    program = subprocess.Popen(
+        [sys.executable, *rest],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
+    try:
+        printed, said = program.communicate(timeout=SECONDS)
+    finally:
+        with suppress(ProcessLookupError):  # also what it has started, when it is late
+            os.killpg(program.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(rest, program.returncode, printed, said)
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *STORIES], ids=lambda path: path.relative_to(ROOT / "examples").parts[0])
