@@ -11,6 +11,9 @@ from rich.console import Console
 import otpy as library
 from otpy.cli import roll as command
 from otpy.cli.drain_views import roll_view, steps_since
+from otpy.control.client import connect_to
+from otpy.events import RollEnded
+from otpy.testing import Recorder
 from support.doer import Doer
 from support.systems import quiet
 
@@ -62,6 +65,18 @@ def test_children_are_rolled_and_each_step_is_told(directory: Path, otpy: Callab
     assert before[0] == after[0]
     assert not {*before[1:]} & {*after[1:]}
     assert json.loads(look.stdout)["state"] == "done"
+
+
+def test_a_roll_goes_on_when_its_terminal_is_lost(directory: Path) -> None:
+    with (
+        library.run(Shelf, name="shop", control_directory=directory) as system,
+        Recorder(system, RollEnded) as seen,
+    ):
+        with connect_to("shop", directory) as client:
+            client.ask("roll", path="shop", healthy_after=0.01)
+        (ended,) = seen.expect(1)
+    assert isinstance(ended, RollEnded)
+    assert ended.children == 2
 
 
 def test_a_roll_that_is_stopped_ends_it_with_75(
