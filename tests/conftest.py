@@ -42,6 +42,7 @@ SHARED = {
     "fleet",
     "health",
     "jobs",
+    "logs",
     "metrics",
     "oracle",
     "resilience",

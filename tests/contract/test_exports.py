@@ -24,6 +24,7 @@ FRONT_DOORS = (
     "otpy.fleet",
     "otpy.health",
     "otpy.jobs",
+    "otpy.logs",
     "otpy.metrics",
     "otpy.resilience",
     "otpy.testing",

@@ -29,6 +29,7 @@ FLOORS = {
     "jobs": 5,
     "testing": 5,
     "app": 6,
+    "logs": 6,
     "metrics": 6,
     "front": 7,
     "": 7,  # the front door, otpy/__init__.py

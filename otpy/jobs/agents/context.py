@@ -81,6 +81,12 @@ class Running:
         return self._job.attempt
 
     @property
+    def labels(self) -> dict[str, object]:
+        """What a line of a log says of it."""
+        job = self._job
+        return {"job": job.id, "kind": job.kind, "queue": job.queue, "attempt": job.attempt}
+
+    @property
     def token(self) -> int:
         """Grows with each attempt: an outside system that keeps the highest it has seen can refuse a late one."""
         return self._job.token

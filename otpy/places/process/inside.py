@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
@@ -74,6 +74,9 @@ class Names(dict[str, Any]):
 
 class Inside:
     """What the child knows of its parent's process."""
+
+    is_here: ClassVar = False
+    """Whether this process is a child."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.line = Line(sock, Encoder(self._known, pickles=False))
@@ -282,6 +285,7 @@ def main(line: int) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout, sys.stderr = _stream(sys.stdout, 1), _stream(sys.stderr, 2)
     gc.enable()
+    Inside.is_here = True
     inside = Inside(sock)
     mind_copies(inside)
     inside.read_until_started()

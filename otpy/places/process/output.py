@@ -172,4 +172,5 @@ class Pipe:
             with suppress(OSError, ValueError, AttributeError):
                 print(f"{self.path}: {text}", file=sys.stderr, flush=True)  # noqa: T201 - who printed it meant this
         else:
-            log.info("%s: %s", self.path, text)
+            keys = {"system": self.path.partition("/")[0], "path": self.path}
+            log.info("%s: %s", self.path, text, extra={"otpy_keys": keys, "otpy_text": text})

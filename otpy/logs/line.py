@@ -1,0 +1,184 @@
+"""One line of a log: its keys and values, and how they are written. Whatever text is in it, it stays one line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from otpy.core.masking import hide
+from otpy.core.text import visible, visible_lines
+from otpy.events.event import Event
+from otpy.logs.fields import fields_of, plain
+from otpy.logs.keys import CONTEXT, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otpy.core.masking import Show
+
+__all__ = ["BASE", "CHILD", "RENDERED", "Format", "Formatter", "as_json", "line_of"]
+
+Format = Literal["json", "console", "logfmt"]
+
+BASE = {
+    "time": "when, in UTC, to the millisecond",
+    "level": "`debug`, `info`, `warning`, `error`, `critical`",
+    "logger": "the logger it was written to: `otpy` for what otpy itself tells",
+    "event": "what was said, in words",
+    "otpy": "the class of the [event](events.md), where otpy tells one",
+    "exception": "the traceback, where one was logged",
+    "traceback": "that of a crash",
+    "lines": "how many lines like this one were left out",
+    "within": "in how many seconds these came",
+}
+"""The keys of any line, and what each is."""
+
+CHILD = "\\x1e{"
+"""What a line begins with that a process child has written for its parent, as the parent sees it."""
+
+TEXT = 8_000
+"""Characters of what was said."""
+KEY = 100
+
+STANDARD = {*vars(logging.makeLogRecord({})), "asctime", "message", "taskName"}
+"""What any record has; all else somebody has put there as `extra`."""
+OWN = {"otpy", "otpy_keys", "otpy_text", "otpy_fields", "otpy_storm", *CONTEXT}
+
+PLAIN = re.compile(r"[^\s\"=\\]+")
+BAD_IN_KEYS = re.compile(r"[^\w.\-]+")
+
+
+def line_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The keys and values of a record; a filter has noted who writes."""
+    ref = owner()
+    show: Show = hide if ref is None else ref.system.show
+    event = getattr(record, "otpy", None)
+    text = _said(record, event)
+    if text.startswith(CHILD) and record.name == "otpy.child":
+        return _child_line(record, text)
+    line: dict[str, Any] = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": plain("", text, show),
+    }
+    keys = getattr(record, "otpy_keys", {})
+    if isinstance(event, Event):
+        is_own = event.path == keys.get("path")  # else it is told by another actor than it is about
+        line |= keys if is_own else {"system": event.path.partition("/")[0], "path": event.path}
+        line |= fields_of(event, show)
+    else:
+        line |= keys
+    line |= getattr(record, "otpy_storm", {})
+    for key, value in _given(record).items():
+        line[_free(str(key), line)] = plain(str(key), value, show)
+    trouble = _trouble(record)
+    if trouble:
+        line["exception"] = trouble
+    return line
+
+
+def as_json(line: dict[str, Any]) -> str:
+    """One JSON object; all that is not printable ASCII is written as an escape."""
+    return json.dumps({visible(key, KEY): value for key, value in line.items()})
+
+
+def as_logfmt(line: dict[str, Any]) -> str:
+    """`key=value` pairs; a value with spaces or quotes in quotes."""
+    return " ".join(f"{BAD_IN_KEYS.sub('_', key)[:KEY]}={_quoted(value)}" for key, value in line.items())
+
+
+def as_console(line: dict[str, Any]) -> str:
+    """For people: the time, the level, what was said, then what else there is; a traceback on lines of its own."""
+    rest = dict(line)
+    blocks = [rest.pop(key, "") for key in ("exception", "traceback")]
+    clock = rest.pop("time", "")[11:23]
+    words = [clock, f"{rest.pop('level', '').upper():<8}", visible(str(rest.pop("event", "")), TEXT)]
+    words += [as_logfmt(rest)] if rest else []
+    shown = [f"    {row}" for block in blocks if block for row in visible_lines(str(block)).split("\n")]
+    return "\n".join(["  ".join(words), *shown])
+
+
+RENDERED: dict[Format, Callable[[dict[str, Any]], str]] = {
+    "console": as_console,
+    "json": as_json,
+    "logfmt": as_logfmt,
+}
+
+
+class Formatter(logging.Formatter):
+    """Writes records as lines with keys, for a handler of your own; give that an `ActorKeys`, too.
+
+    Args:
+        format: `json`, `logfmt`, or `console`, which is for people.
+    """
+
+    def __init__(self, format: Format = "json") -> None:
+        """Write so. Raises KeyError for another format."""
+        super().__init__()
+        self._rendered = RENDERED[format]
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return self._rendered(line_of(record))
+
+
+def _said(record: logging.LogRecord, event: object) -> str:
+    text = getattr(record, "otpy_text", None)
+    if isinstance(text, str):
+        return text
+    if isinstance(event, Event):
+        return str(event).partition("\n")[0]
+    try:
+        return record.getMessage()
+    except Exception as error:  # noqa: BLE001 - a line that cannot be made is worth more than none
+        return f"{record.msg!s} (its arguments do not fit: {type(error).__name__})"
+
+
+def _given(record: logging.LogRecord) -> dict[str, Any]:
+    """What somebody has put on it: by `extra`, or by structlog."""
+    extra = {key: value for key, value in vars(record).items() if key not in STANDARD and key not in OWN}
+    keys = getattr(record, "otpy_keys", {})
+    extra |= {key: vars(record)[key] for key in CONTEXT if _is_foreign(vars(record).get(key, ""), keys.get(key, ""))}
+    return extra | getattr(record, "otpy_fields", {})
+
+
+def _is_foreign(value: object, own: object) -> bool:
+    """Whether somebody else has put a value where otpy's key would be."""
+    return value != "" and value is not own and value != own
+
+
+def _free(key: str, line: dict[str, Any]) -> str:
+    """A key that is not otpy's: nobody who looks for a path shall find what somebody else has called so."""
+    while key in line or key in BASE or key in CONTEXT:
+        key += "_"
+    return key
+
+
+def _trouble(record: logging.LogRecord) -> str:
+    info = record.exc_info
+    text = record.exc_text or (logging.Formatter().formatException(info) if info and info[1] is not None else "")
+    text = "\n".join(filter(None, [text, record.stack_info]))
+    return "\n".join(str(hide("", row)) for row in text.split("\n"))[-2 * TEXT :]
+
+
+def _quoted(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    text = visible(text, TEXT)
+    return text if PLAIN.fullmatch(text) else '"' + text.replace('"', '\\"') + '"'
+
+
+def _child_line(record: logging.LogRecord, text: str) -> dict[str, Any]:
+    """The line that a process child has written; whose it is, the pipe says that it came by."""
+    try:
+        found = json.loads(text[len(CHILD) - 1 :])
+    except ValueError:
+        found = {"level": "info", "logger": record.name, "event": text}
+    inner = str(found.get("path", ""))
+    path = str(getattr(record, "otpy_keys", {}).get("path", ""))
+    if inner != path and not inner.startswith(f"{path}/"):
+        found["path"] = path
+    return {str(key): value for key, value in found.items()}
