@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.drain.begin import begin
 from otpy.drain.course import check_within
+from otpy.drain.plan import SHARES, Phase
 from otpy.runtime.death import kill
 from otpy.runtime.draining import Draining
 from otpy.runtime.links import Monitor, watch
@@ -101,6 +103,20 @@ class Application(System):
     def _begin_drain(self, reason: str, seconds: float) -> None:
         if not self.stopped:
             begin(self, reason, seconds)
+
+    def hear_signal(self, number: int, wish: int) -> None:
+        """Do what a signal asks for: the first time to drain and stop, then to drain no longer. In its handler."""
+        name = signal.Signals(number).name
+        self.request_stop(name)
+        if wish == 1:
+            self.timers.after(self.shutdown * SHARES[Phase.DRAIN], self.end_start)
+        else:
+            self.timers.after(0.0, self._cut_drain, f"a second {name}")
+
+    def _cut_drain(self, why: str) -> None:
+        self.end_start()
+        if not self.stopped:
+            begin(self, why, self.shutdown).cut(why)
 
     def wait(self) -> Reason | None:
         """Block the calling thread until the program is told to stop (None) or the root has ended (its exit reason).

@@ -25,7 +25,7 @@ class _Taken:
     """
 
     def __init__(self) -> None:
-        self.listeners: list[Callable[[int], None]] = []
+        self.listeners: list[Callable[[int, int], None]] = []
         self.before: dict[int, Any] = {}
 
     def take(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -45,31 +45,29 @@ class _Taken:
             set_handler(number, before)
         self.before = {}
 
-    def tell(self, number: int) -> None:
+    def tell(self, number: int, wish: int) -> None:
         for listener in self.listeners.copy():
-            listener(number)
+            listener(number, wish)
 
 
 _taken = _Taken()
 
 
 @contextmanager
-def loop_signals(body: Body, shutdown: float) -> Iterator[None]:
+def loop_signals(body: Body) -> Iterator[None]:
     """Have SIGTERM and SIGINT ask a program to stop; not those for which it has a handler of its own already.
 
     Args:
         body: of the block that takes them.
-        shutdown: seconds after which a system that is still starting is cut off.
     """
     if not is_main_thread():
         yield
         return
 
-    def listen(number: int) -> None:
+    def listen(number: int, wish: int) -> None:
         before = _taken.before.get(number)
         body.cancel_all = partial(before, number, None) if before and _is_of_asyncio(before) else None
-        body.system.request_stop(signal.Signals(number).name)
-        body.system.timers.after(shutdown, body.system.end_start)
+        body.system.hear_signal(number, wish)
 
     if not _taken.listeners:
         _taken.take(body.loop)

@@ -98,7 +98,7 @@ def run(
     system, server = settings.prepare(spec)
     atexit.register(system.stop, timeout=shutdown)
     # Until all is stopped: a second signal may come while it is.
-    with signals(system, shutdown), service(system) as told:
+    with signals(system), service(system) as told:
         try:
             settings.open_states(system)
             server.start()

@@ -63,7 +63,7 @@ async def run_async(
     unfinished = _Unfinished(system, home, settings.shutdown)
     atexit.register(unfinished.stop)
     problem: BaseException | None = None
-    with loop_signals(body, settings.shutdown), service(system) as told:  # until all is stopped
+    with loop_signals(body), service(system) as told:  # until all is stopped
         try:
             settings.open_states(system)
             server.start()

@@ -12,6 +12,7 @@ import otpy.actors.adopted
 import otpy.actors.function
 import otpy.drain.rehearsal
 import otpy.drain.roll_desk
+import otpy.drain.verbs
 import otpy.health.verbs
 import otpy.places  # noqa: F401 - the places register themselves
 from otpy.app.application import SHUTDOWN, Application

@@ -1,13 +1,19 @@
-"""SIGTERM and SIGINT, by which a program is told to stop; only its main thread can take them."""
+"""The signals by which a program is told to stop, and how often; only its main thread can take them."""
 
 from __future__ import annotations
 
+import faulthandler
+import math
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+from otpy.core.exit_codes import ExitCode
+from otpy.runtime.systems import all_systems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,25 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = ["STOP_SIGNALS", "is_main_thread", "set_handler", "signals", "stop_handler"]
 
-GRACE = 0.5
-"""Seconds after a signal in which another one is the same wish; later it ends the program at once."""
+GRACE = 1.0
+"""Seconds after a signal in which another one is the same wish: process managers send it twice."""
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 
 
 @contextmanager
-def signals(system: Application, shutdown: float) -> Iterator[None]:
-    """Have SIGTERM and SIGINT ask a program to stop, whoever had them before; elsewhere than in the main thread none.
-
-    Args:
-        system: the program.
-        shutdown: seconds after which one that is still starting is cut off.
-    """
+def signals(system: Application) -> Iterator[None]:
+    """Have signals ask a program to stop, whoever had them before; elsewhere than in the main thread none."""
     if not is_main_thread():
         yield
         return
     before: dict[int, Any] = {}
-    handler = stop_handler(lambda number: _tell(system, number, shutdown))
+    handler = stop_handler(system.hear_signal)
     for wanted in STOP_SIGNALS:
         before[wanted] = signal.signal(wanted, handler)
     try:
@@ -45,19 +46,29 @@ def signals(system: Application, shutdown: float) -> Iterator[None]:
             set_handler(number, old)
 
 
-def stop_handler(tell: Callable[[int], object]) -> Callable[[int, FrameType | None], None]:
-    """A handler of signals that tells of the first one; the second one ends the program at once."""
+def stop_handler(tell: Callable[[int, int], object]) -> Callable[[int, FrameType | None], None]:
+    """A handler that tells of each wish by its signal and its number, and ends the program itself at the third.
+
+    The first one asks it to drain and stop, the second one to drain no longer. SIGQUIT shows where all threads are, and
+    is the second one at once.
+    """
     owner = os.getpid()
-    seen: list[float] = []
+    heard: list[float] = []
 
     def on_signal(number: int, _: FrameType | None) -> None:
-        if seen and time.monotonic() - seen[0] < GRACE:
-            return  # some senders signal the process and its group, which is no second wish
-        if seen or os.getpid() != owner:
+        if os.getpid() != owner:  # of a copy of this program, which has nothing to stop
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        seen.append(time.monotonic())
-        tell(number)
+        if number == signal.SIGQUIT:
+            _show_stacks()
+        if time.monotonic() - (heard[-1] if heard else -math.inf) < GRACE:
+            return
+        if number == signal.SIGQUIT and not heard:
+            heard.append(-math.inf)
+        heard.append(time.monotonic())
+        if len(heard) > 2:  # noqa: PLR2004 - it was asked twice
+            _end_now()
+        tell(number, len(heard))
 
     return on_signal
 
@@ -73,6 +84,14 @@ def set_handler(number: int, handler: Any) -> None:
         signal.signal(number, handler)
 
 
-def _tell(system: Application, number: int, shutdown: float) -> None:
-    system.request_stop(signal.Signals(number).name)
-    system.timers.after(shutdown, system.end_start)
+def _show_stacks() -> None:
+    with suppress(Exception):  # there may be no standard error
+        faulthandler.dump_traceback(file=sys.__stderr__ or 2, all_threads=True)
+
+
+def _end_now() -> None:
+    """End without another word; what runs in processes of its own goes first, with all that these have started."""
+    for system in all_systems():
+        for beyond in list(system.beyonds.values()):
+            beyond.end_now()
+    os._exit(ExitCode.KILLED)

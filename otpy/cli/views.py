@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from otpy.cli.reach import Seen
-    from otpy.control.snapshot import Detail, Snapshot
+    from otpy.control.snapshot import Detail, Snapshot, Summary
     from otpy.core.record import ActorRecord, ProcessRecord
 
 __all__ = ["ASCII", "MAX_GUIDES", "UNICODE", "Guides", "info_view", "programs_view", "tree_view"]
@@ -79,7 +79,7 @@ class _Node:
 def tree_view(snapshot: Snapshot, *, width: int, guides: Guides = UNICODE) -> RenderableType:
     """The live tree, one actor a line, no line wider than `width`."""
     lines = list(_drawn(_arranged(snapshot.records), guides))
-    parts: list[RenderableType] = [rows(lines, width, TREE)] if lines else []
+    parts: list[RenderableType] = [*_ending(snapshot.system), *([rows(lines, width, TREE)] if lines else [])]
     if snapshot.left_out:
         parts.append(Text(f"{counted(snapshot.left_out, 'actor')} left out: name a part of the tree, or lower --limit"))
     if snapshot.zombies:
@@ -90,6 +90,13 @@ def tree_view(snapshot: Snapshot, *, width: int, guides: Guides = UNICODE) -> Re
             rows([_zombie(record) for record in snapshot.zombies], width, TREE),
         ]
     return Group(*parts)
+
+
+def _ending(system: Summary) -> Iterator[Text]:
+    """That a program was told to stop, by whom, and how long it may take."""
+    if system.draining is not None:
+        text = f"{visible(system.name)} drains: {visible(system.draining)}; {duration(system.left or 0.0)} left"
+        yield Text(text, style="yellow")
 
 
 def programs_view(programs: Sequence[Seen], *, width: int) -> RenderableType:
@@ -186,6 +193,8 @@ def _program_line(seen: Seen) -> Line:
         texts |= {word: str(counts.get(word, "?")) for word in ("actors", "threads", "zombies")}
         texts |= {"up": duration(seen.summary.uptime), "control": visible(seen.rights)}
         texts |= {"otpy": visible(seen.summary.version), "command": visible(seen.summary.command)}
+        if seen.summary.draining is not None:
+            texts["command"] = f"(drains: {visible(seen.summary.draining)}) {texts['command']}"
     return Line(visible(seen.name), texts)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from otpy.control.errors import BadRequestError, ControlError, RightsError, VersionError, WireError
 from otpy.control.rights import allows
+from otpy.control.verbs import ASKER
 from otpy.control.wire import PROTOCOL, decode, encode, otpy_version
 from otpy.core.text import exception_line, safe_str, visible
 from otpy.core.value import value
@@ -15,6 +16,7 @@ from otpy.runtime.timebox import TimeBox
 
 if TYPE_CHECKING:
     from otpy.control.limits import Limits
+    from otpy.control.peers import Peer
     from otpy.control.rights import Rights
     from otpy.control.snapshot import Inspected
     from otpy.control.verbs import Verb, VerbTable
@@ -62,8 +64,8 @@ class Desk:
         }
         return encode(facts if refused is None else facts | {"refused": refused}, max_bytes=SMALL)
 
-    def read(self, frame: bytes) -> Request | bytes:
-        """The request in a frame, or the frame that says why it is not run.
+    def read(self, frame: bytes, peer: Peer | None = None) -> Request | bytes:
+        """The request in a frame that came from `peer`, or the frame that says why it is not run.
 
         Raises:
             WireError: it is no request of any protocol; the connection is of no further use.
@@ -73,7 +75,7 @@ class Desk:
             raise WireError("a request is a map")
         number = value.get("id")
         try:
-            return self._checked(number, value)
+            return self._checked(number, value, peer)
         except ControlError as error:
             return self.failure(error, number)
 
@@ -98,7 +100,7 @@ class Desk:
         kind = visible(type(error).__name__, 80)
         return encode({"id": number, "error": {"kind": kind, "text": text}}, max_bytes=SMALL)
 
-    def _checked(self, number: object, value: dict[object, object]) -> Request:
+    def _checked(self, number: object, value: dict[object, object], peer: Peer | None) -> Request:
         if value.get("protocol") != PROTOCOL:
             theirs = visible(str(value.get("protocol")), 20)
             raise VersionError("the client", theirs, "unknown", PROTOCOL, otpy_version())
@@ -110,7 +112,7 @@ class Desk:
         params = value.get("params", {})
         if not isinstance(params, dict) or not all(isinstance(key, str) for key in params):
             raise BadRequestError("the parameters of a request are a map with names")
-        return Request(number, verb, self._localised(params))
+        return Request(number, verb, self._localised(params) | {ASKER: _who(peer)})
 
     def _localised(self, params: dict[str, object]) -> dict[str, object]:
         """Paths as the system knows them: its own name differs from the one on the socket if that one was taken."""
@@ -119,3 +121,10 @@ class Desk:
             return params
         first, slash, rest = path.partition("/")
         return params | {"path": self._system.name + slash + rest} if first == self._name else params
+
+
+def _who(peer: Peer | None) -> str:
+    """Who asks, in words."""
+    if peer is None:
+        return "somebody"
+    return f"user {peer.uid}" if peer.pid is None else f"user {peer.uid}, process {peer.pid}"

@@ -185,7 +185,7 @@ class ControlLoop:
             return
         try:
             frame = client.next_frame(time.monotonic())
-            request = None if frame is None else self._desk.read(frame)
+            request = None if frame is None else self._desk.read(frame, peer_of(client.socket))
         except WireError as error:
             client.ending = True
             self._send(client, self._desk.failure(error))

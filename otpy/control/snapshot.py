@@ -71,6 +71,10 @@ class Inspected(Protocol):
         """Actors, zombies, threads, run queue."""
         ...
 
+    def ending(self) -> tuple[str, float] | None:
+        """Who has told it to stop, and in how many seconds it must have."""
+        ...
+
     def terminate_child(self, path: str) -> object:
         """Stop one child and keep its specification; blocks until done."""
         ...
@@ -91,7 +95,7 @@ class Inspected(Protocol):
         """Have it go on."""
         ...
 
-    def request_stop(self) -> object:
+    def request_stop(self, reason: str = ..., *, within: float | None = None) -> object:
         """Ask the whole program to stop; returns at once."""
         ...
 
@@ -116,6 +120,10 @@ class Summary:
     """Seconds since then."""
     counts: dict[str, int]
     """Actors, zombies, threads, run queue."""
+    draining: str | None = None
+    """Who has told it to stop, in words; None while nobody has."""
+    left: float | None = None
+    """Seconds in which it must have stopped then."""
 
 
 @value(kw_only=True)

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     Params = Mapping[str, object]
     Run = Callable[[Inspected, Params], object]
 
-__all__ = ["VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register", "seconds_of", "text_of"]
+__all__ = ["ASKER", "VERBS", "Verb", "VerbTable", "integer_of", "path_of", "register", "seconds_of", "text_of"]
 
+ASKER = "asker"
+"""The parameter by which the server itself says who asks, as the kernel tells it, whatever the client has put there."""
 DEFAULT_LIMIT = 200
 """Children told of each supervisor, unless the client says otherwise."""
 MAX_RECORDS = 20_000
@@ -250,12 +252,13 @@ def kill(system: Inspected, params: Params) -> None:
 
 
 @register("stop_system", right="operate")
-def stop_system(system: Inspected, _params: Params) -> None:
+def stop_system(system: Inspected, params: Params) -> None:
     """Ask the whole program to stop; answered at once."""
-    system.request_stop()
+    system.request_stop(f"otpy stop by {text_of(params, ASKER) or 'somebody'}")
 
 
 def _summary(system: Inspected) -> Summary:
+    draining, left = system.ending() or (None, None)
     return Summary(
         name=system.name,
         pid=os.getpid(),
@@ -265,6 +268,8 @@ def _summary(system: Inspected) -> Summary:
         started_at=system.started_at,
         uptime=max(0.0, time.time() - system.started_at),
         counts=dict(system.counts()),
+        draining=None if draining is None else visible(draining),
+        left=left,
     )
 
 

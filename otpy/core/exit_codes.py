@@ -18,5 +18,7 @@ class ExitCode(IntEnum):
     """The tree gave up or did not start, or the command could not be carried out. sysexits: EX_SOFTWARE."""
     LEFT_OVER = 75
     """The tree was stopped, and something outlived the deadline; it was reported. sysexits: EX_TEMPFAIL."""
+    KILLED = 137
+    """The program was asked a third time to end, and ended without another word; what a shell shows for SIGKILL."""
     UNREAD = 141
     """Nobody read the command's output to its end, as in `otpy tree | head`; what a shell shows for SIGPIPE."""

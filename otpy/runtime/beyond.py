@@ -54,6 +54,9 @@ class Beyond(Protocol):
     def doing(self, path: str) -> str:
         """As `Inspection.doing`."""
 
+    def end_now(self) -> None:
+        """Kill its process with all of its group, and wait for nothing; for the handler of a signal."""
+
     def carry_out(self, verb: str, path: str, timeout: float | None, *args: object) -> None:
         """Have one of the operating verbs of `Inspection` carried out there; None waits until it is done."""
 

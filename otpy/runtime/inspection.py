@@ -105,6 +105,12 @@ class Inspection:
             "run_queue": len(self._system.pool.queue),
         }
 
+    def ending(self) -> tuple[str, float] | None:
+        """Who has told the program to stop, in words, and in how many seconds it must have; None: nobody has."""
+        draining = self._system.draining
+        left = None if draining is None else max(0.0, draining.deadline - self._system.clock.now())
+        return None if draining is None or left is None else (draining.reason, left)
+
     def terminate_child(self, path: str) -> None:
         """Have the supervisor stop a child and keep its spec; returns when it has ended.
 

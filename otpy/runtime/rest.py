@@ -9,10 +9,12 @@ from otpy.runtime.records import kept_by
 from otpy.runtime.wait_idle import turns_begun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Quiet", "busy_below", "has_work"]
+__all__ = ["Quiet", "busy_below", "has_work", "refs_below"]
 
 PATIENCE = 3
 """Looks that find everybody at rest, but somebody to have had a turn meanwhile, after which that is believed: a ticking
@@ -33,14 +35,16 @@ def has_work(ref: Ref[Any]) -> bool:
 
 def busy_below(system: System, top: Ref[Any] | None, apart: type[Any]) -> list[Ref[Any]]:
     """Who has work at and below an actor, with None in the whole system; those of the class `apart` do not count."""
+    return [ref for ref in refs_below(system, top) if has_work(ref) and not issubclass(ref.actor_class, apart)]
+
+
+def refs_below(system: System, top: Ref[Any] | None) -> Iterator[Ref[Any]]:
+    """An actor and all below it, with None all of a system, in no order; paths would take most of the time."""
     stack = [top] if top is not None else _tops(system)
-    found = []
     while stack:
         ref = stack.pop()
-        if has_work(ref) and not issubclass(ref.actor_class, apart):
-            found.append(ref)
+        yield ref
         stack.extend(kept_by(ref))
-    return found
 
 
 def _tops(system: System) -> list[Ref[Any]]:

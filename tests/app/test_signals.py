@@ -87,28 +87,43 @@ def test_what_did_not_stop_is_reported_and_does_not_keep_the_program(tmp_path: P
     assert "both/Tree/Stuck did not stop: it is on otpy-" in complained
 
 
-@pytest.mark.report("D122", "goodboy/tractor#188", "goodboy/tractor#145")
-def test_a_second_signal_ends_the_program_at_once(tmp_path: Path) -> None:
-    """Also while the tree is being stopped; a doubled signal is one wish, but here no two are so near."""
-    source = (
-        STUCK
-        + """
+IMPATIENT = (
+    STUCK
+    + """
     import otpy.app.signals
     otpy.app.signals.GRACE = 0.0
     with otpy.run(Tree, control_directory=FOLDER) as system:
         system.ref("stuck").cast(Stuck.hang)
+        system.events.attach(lambda event: say(event.phase), otpy.events.DrainPhase)
         system.wait()
-        say("stopping")
-    """
-    )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with Program(tmp_path, source) as program:
-            assert program.line() == "hanging"
-            program.send(number)
-            assert program.line() == "stopping"
-            program.send(number)
-            code, _, complained = program.end()
-        assert (code, complained) == (-number, "")
+        say("told")
+"""
+)
+
+
+@pytest.mark.report("D122", "goodboy/tractor#188", "goodboy/tractor#145")
+def test_a_second_signal_has_a_program_drain_no_longer_and_a_third_ends_it_at_once(tmp_path: Path) -> None:
+    """Also while the tree is being stopped; a doubled signal is one wish, but here no two are so near."""
+    with Program(tmp_path, IMPATIENT) as program:
+        assert program.line() == "hanging"
+        program.send(signal.SIGTERM)
+        assert [program.line(), program.line()] in (["told", "quiesce"], ["quiesce", "told"])
+        program.send(signal.SIGINT)
+        assert [program.line() for _ in range(3)] == ["drain", "checkpoint", "flush"]
+        program.send(signal.SIGTERM)
+        code, _, complained = program.end()
+    assert code == 137
+    assert "tree/Stuck: late in drain: " in complained
+
+
+def test_sigquit_shows_where_all_threads_are_and_has_a_program_drain_no_longer(tmp_path: Path) -> None:
+    with Program(tmp_path, IMPATIENT.replace("STUCK", "").replace("otpy.INFINITY", "0.1")) as program:
+        assert program.line() == "hanging"
+        program.send(signal.SIGQUIT)
+        code, _, complained = program.end()
+    assert code == 0
+    assert "Thread 0x" in complained
+    assert "in hang" in complained
 
 
 def test_a_signal_while_an_init_hangs_ends_the_start_in_time(tmp_path: Path) -> None:

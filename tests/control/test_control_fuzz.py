@@ -56,7 +56,7 @@ class Untouched:
     def __getattr__(self, name: str) -> object:
         return getattr(self._system, name)
 
-    def request_stop(self) -> None:
+    def request_stop(self, _: str = "", **__: object) -> None:
         self.stops += 1
 
 

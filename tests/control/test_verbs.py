@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgpack
 import pytest
 
+import otpy.app.settings  # noqa: F401 - with the verbs of all floors
 from otpy.control.desk import Desk, Request
 from otpy.control.errors import BadRequestError, WireError
 from otpy.control.limits import Limits
@@ -221,13 +222,16 @@ def test_a_reply_that_cannot_be_sent_is_an_error(system: FakeSystem, result: obj
 def test_other_floors_register_their_verbs(system: FakeSystem) -> None:
     verbs = table()
 
-    @register("drain", right="operate", table=verbs)
-    def drain(system: object, params: object) -> object:
+    @register("sweep", right="operate", table=verbs)
+    def sweep(system: object, params: object) -> object:
         return [system.name, dict(params)]  # type: ignore[attr-defined, call-overload]
 
-    assert ask(desk(system, verbs=verbs), "drain", queue="mail") == {"id": 1, "ok": ["shop", {"queue": "mail"}]}
-    with pytest.raises(ValueError, match="'drain' is there already"):
-        register("drain", right="read", table=verbs)(drain)
+    assert ask(desk(system, verbs=verbs), "sweep", queue="mail") == {
+        "id": 1,
+        "ok": ["shop", {"queue": "mail", "asker": "somebody"}],
+    }
+    with pytest.raises(ValueError, match="'sweep' is there already"):
+        register("sweep", right="read", table=verbs)(sweep)
 
 
 def test_paths_may_begin_with_the_name_on_the_socket(system: FakeSystem) -> None:
@@ -242,8 +246,11 @@ def test_paths_may_begin_with_the_name_on_the_socket(system: FakeSystem) -> None
     assert error_of(ask(numbered, "stop", path="shop-2"))[0] == "BadRequestError"
 
 
+INLINE = {"drain_look", "health", "info", "mailbox", "summary", "tree", "why"}
+
+
 def test_only_operating_verbs_leave_the_servers_own_thread() -> None:
-    assert {verb.name for verb in VERBS if verb.inline} == {"health", "info", "mailbox", "summary", "tree", "why"}
+    assert {verb.name for verb in VERBS if verb.inline} == INLINE
     assert all(verb.right == "read" for verb in VERBS if verb.inline)
 
 

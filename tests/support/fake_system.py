@@ -87,6 +87,7 @@ class FakeSystem:
         self.done: list[tuple[str, str]] = []
         self.dead: list[ActorRecord] = []
         self.ended: list[ExitRecord] = []
+        self.told: tuple[str, float] | None = None
         self.stopping = threading.Event()
         self.stuck_on: dict[str, threading.Event] = {}
         """Paths whose operating verbs wait for their event."""
@@ -171,9 +172,14 @@ class FakeSystem:
         """Write it down."""
         self._do("resume", path)
 
-    def request_stop(self) -> None:
+    def ending(self) -> tuple[str, float] | None:
+        """As it was set."""
+        return self.told
+
+    def request_stop(self, reason: str = "", *, within: float | None = None) -> None:
         """Write it down and return at once."""
         self.done.append(("request_stop", self.name))
+        self.told = (reason, within or 25.0)
         self.stopping.set()
 
     def _do(self, what: str, path: str) -> None:

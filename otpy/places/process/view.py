@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,6 +86,13 @@ class View:
             case [int(out), bool(is_queued), [*paths]] if all(type(path) is str for path in paths):
                 return out, is_queued, [str(path) for path in paths]
         return None
+
+    def end_now(self) -> None:
+        """As `Beyond.end_now`."""
+        pid = self._child.pid
+        if pid is not None:
+            with suppress(OSError):  # it has ended
+                os.killpg(pid, signal.SIGKILL)
 
     def carry_out(self, verb: str, path: str, timeout: float | None, *args: object) -> None:
         """As `Beyond.carry_out`."""

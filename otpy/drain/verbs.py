@@ -1,0 +1,53 @@
+"""What a program may be asked over its control socket: to drain, and how far it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from otpy.control.verbs import ASKER, register, seconds_of, text_of
+from otpy.core.text import visible
+from otpy.drain.begin import begin
+from otpy.drain.look import look_at
+from otpy.drain.rehearsal import budget_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from otpy.control.snapshot import Inspected
+    from otpy.drain.course import Course
+    from otpy.runtime.system import System
+
+    Params = Mapping[str, object]
+
+__all__ = ["drain", "drain_look"]
+
+
+@register("drain", right="operate")
+def drain(system: Inspected, params: Params) -> object:
+    """Have the program, or the part at `path`, drain and stop `within` so many seconds; answered at once.
+
+    With `wait` it is answered when that is done, of a whole program as far as it goes before it is stopped; with
+    `release` false a part is not stopped, for whoever asks has it started again.
+    """
+    whole = cast("System", system)
+    path = text_of(params, "path")
+    within = seconds_of(params, "within", None) or budget_of(whole)
+    reason = f"{visible(text_of(params, 'reason') or 'otpy drain', 200)} by {text_of(params, ASKER) or 'somebody'}"
+    if path is None or path == system.name:
+        system.request_stop(reason, within=within)
+    course = begin(whole, reason, within, path=path, has_release=params.get("release") is not False)
+    if params.get("wait") is True:
+        course.wait(within)
+    return look_at(whole, course)
+
+
+@register("drain_look", right="read", inline=True)
+def drain_look(system: Inspected, params: Params) -> object:
+    """How far the drain of the program, or of the part at `path`, is; `phase` is `running` when there is none."""
+    whole = cast("System", system)
+    path = text_of(params, "path")
+    top = None if path is None or path == system.name else whole.find(path)
+    if top is None and path not in {None, system.name}:
+        raise whole.missing(str(path))
+    course: Course | None = whole.courses.get(top)
+    return look_at(whole, course)
