@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from otpy.health.look import HealthLine, HealthLook, looked
@@ -35,16 +36,24 @@ def liveness(system: System, *, stalled_after: float = STALLED_AFTER) -> HealthL
     watchdog = system.watchdog
     if watchdog is None:  # a seeded run: its turns are the test's business
         return looked([HealthLine(name=TURNS)])
-    return looked(verdict(watchdog.pulse.found, stalled_after, has_died=watchdog.has_died))
+    silence = math.inf if watchdog.has_died else watchdog.silence()
+    return looked(verdict(watchdog.pulse.found, silence, stalled_after))
 
 
-def verdict(found: Mapping[str, Standstill], stalled_after: float, *, has_died: bool) -> Iterator[HealthLine]:
-    """What to say of what stands still."""
-    died = "the thread that watches over the pool has died" if has_died else None
-    yield HealthLine(name="watchdog", problem=died)
+def verdict(found: Mapping[str, Standstill], silence: float, stalled_after: float) -> Iterator[HealthLine]:
+    """What to say of what stands still; `silence` is how long nobody has looked, for ever when nobody will."""
+    yield HealthLine(name="watchdog", problem=_silence_problem(silence, stalled_after))
     loops = sorted(found.keys() - {TURNS, TIMERS})
     for what in (TURNS, TIMERS, *loops):
         yield HealthLine(name=what, problem=_problem(what, found.get(what), stalled_after))
+
+
+def _silence_problem(silence: float, stalled_after: float) -> str | None:
+    if silence == math.inf:
+        return "the thread that watches over the pool has died"
+    if silence < stalled_after:
+        return None
+    return f"the thread that watches over the pool has hung for {silence:.0f} s, as in what is called with an event"
 
 
 def _problem(what: str, still: Standstill | None, stalled_after: float) -> str | None:

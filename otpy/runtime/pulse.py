@@ -24,6 +24,8 @@ TURNS, TIMERS = "turns", "timers"
 LONGEST_BEAT = 2.0
 """Seconds that count between two looks, at most: twice the time between them. What is longer was a pause of the
 process, or of the machine, or a call that kept the interpreter's lock, in which nothing could go on."""
+MISSED = 10.0
+"""Seconds without a look after which one is missed: ten times the time between two."""
 LATE = 1.0
 """Seconds after which a timer that is due counts as one that somebody waits for."""
 CPU_SHARE = 0.2
@@ -38,6 +40,7 @@ class Pulse:
         self._system = system
         self._now = now
         self._beat_at: float | None = None
+        self._missed: tuple[float, float] | None = None  # the last look that no other has followed, and since when so
         self._cpu: dict[int, float] = {}
         self._computed = 0
         self.found: Mapping[str, Standstill] = {}
@@ -50,17 +53,34 @@ class Pulse:
         self._beat_at = now
         self.found = standstills(self.found, self._signs(passed), min(passed, LONGEST_BEAT))
 
+    def silence(self) -> float:
+        """Seconds since it was first seen that nobody takes the pulse any more; 0.0 while somebody does. Any thread.
+
+        Counted from when somebody asks, so that a pause of the whole process does not look like it.
+        """
+        beat_at, now = self._beat_at, self._now()
+        if beat_at is None or now - beat_at < MISSED:
+            return 0.0
+        missed = self._missed
+        if missed is None or missed[0] != beat_at:
+            missed = self._missed = (beat_at, now)
+        return now - missed[1]
+
     def _signs(self, passed: float) -> Iterator[Sign]:
         yield self._turns(passed)
         yield self._timers()
-        for home in list(self._system.threads):
-            yield Sign(home.place, home.turns(), home.in_line())
+        for home in list(self._system.threads):  # thousands may have but one actor, and nobody in line
+            waiting = home.in_line()
+            if waiting:
+                yield Sign(home.place, home.turns(), waiting)
 
     def _turns(self, passed: float) -> Sign:
         """Of the pool: turns that begin, messages that begin in them, and code that computes."""
-        workers, queue = list(self._system.pool.workers), len(self._system.pool.queue)
-        if queue:
-            self._computed += self._computes(passed)
+        queue = len(self._system.pool.queue)
+        if not queue:
+            return Sign(TURNS, None, 0)
+        workers = list(self._system.pool.workers)
+        self._computed += self._computes(passed)
         begun = sum(worker.turns for worker in workers)
         return Sign(TURNS, (begun, tuple(worker.since for worker in workers), self._computed), queue)
 

@@ -73,6 +73,10 @@ class Watchdog:
         """Whether its thread has ended, and nobody has told it to."""
         return self._thread is not None and not self._closed and not self._thread.is_alive()
 
+    def silence(self) -> float:
+        """Seconds for which it is known that it looks at nothing any more, although nobody has told it to end."""
+        return 0.0 if self._closed else self.pulse.silence()
+
     def close(self) -> None:
         """End the thread."""
         self._closed = True

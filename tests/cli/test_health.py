@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 import otpy
 import otpy.cli
+from otpy import run
 from otpy.core.standstill import Standstill
 
 if TYPE_CHECKING:
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from click.testing import Result
 
     from otpy.control.server import ControlServer
+
+
+class Doer(otpy.GenServer):
+    @otpy.cast
+    def do(self, deed: Callable[[], object]) -> None:
+        deed()
 
 
 class Shop(otpy.Supervisor):
@@ -67,6 +75,26 @@ def test_a_program_in_which_nothing_goes_on_says_why(
         "otpy doctor shows what has the threads\n"
     )
     assert otpy("health", "shop").exit_code == 0
+
+
+def test_a_program_answers_while_all_that_its_actors_run_on_is_stuck(
+    directory: Path, otpy: Callable[..., Result]
+) -> None:
+    entered, opened = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        entered.set()
+        opened.wait(30.0)
+
+    with run(Shop, control_directory=directory, max_threads=1) as system:
+        stuck, other = system.start(Doer), system.start(Doer)
+        stuck.cast(Doer.do, hang)
+        assert entered.wait(20.0)
+        other.cast(Doer.do, opened.set)
+        seen = otpy("health")
+        opened.set()
+
+    assert (seen.exit_code, seen.stdout) == (0, "shop is live and ready\n")
 
 
 def test_json_has_each_line(shop: otpy.Application, otpy: Callable[..., Result]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Self
 
 import pytest
@@ -209,6 +210,14 @@ def test_metrics_are_made_beside_and_once_for_all_who_wait(system: otpy.System) 
         metrics.error = ValueError("oops")
         assert get(http, "/metrics") == (500, "metrics: ValueError: oops\n")
     assert metrics.is_closed
+
+
+def test_the_metrics_of_otpy_fit(system: otpy.System) -> None:
+    pytest.importorskip("prometheus_client")
+    with served(system, metrics=import_module("otpy.metrics").Metrics) as http:
+        status, text = get(http, "/metrics")
+
+    assert (status, text.splitlines()[2].startswith("otpy_info")) == (200, True)
 
 
 def test_metrics_that_hang_are_late_and_hold_up_nothing(system: otpy.System) -> None:

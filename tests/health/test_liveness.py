@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Self
 
@@ -71,13 +72,13 @@ class Looks:
 
     def __init__(self, system: otpy.System) -> None:
         self.now = 0.0
-        self._pulse = Pulse(system, now=lambda: self.now)
+        self.pulse = Pulse(system, now=lambda: self.now)
 
     def look(self, seconds: float = STEP) -> str | None:
         """Let time pass, look, and tell what is wrong."""
         self.now += seconds
-        self._pulse.beat()
-        return looked(verdict(self._pulse.found, STALLED_AFTER, has_died=False)).problem
+        self.pulse.beat()
+        return looked(verdict(self.pulse.found, self.pulse.silence(), STALLED_AFTER)).problem
 
     def several(self, times: int) -> list[str | None]:
         """The same, again and again."""
@@ -230,9 +231,26 @@ def test_the_watchdog_looks_by_itself(system: otpy.System, monkeypatch: pytest.M
 
 
 def test_a_watchdog_that_has_died_is_told_at_once() -> None:
-    lines = list(verdict({}, 120.0, has_died=True))
+    lines = list(verdict({}, math.inf, 120.0))
 
     assert lines[0] == HealthLine(name="watchdog", problem="the thread that watches over the pool has died")
+
+
+def test_a_watchdog_that_hangs_is_told_after_the_limit_and_not_by_the_first_look_after_a_pause(
+    system: otpy.System,
+) -> None:
+    """A user's handler of events may be called in its thread, and hang."""
+    looks = Looks(system)
+    looks.look()
+    seen = []
+    for _ in range(5):
+        looks.now += 40.0
+        seen.append(next(verdict({}, looks.pulse.silence(), 120.0)).problem)
+    looks.pulse.beat()
+
+    assert seen[:3] == [None] * 3
+    assert seen[3] == "the thread that watches over the pool has hung for 120 s, as in what is called with an event"
+    assert looks.pulse.silence() == 0.0
 
 
 def test_nothing_is_known_before_anything_has_run_and_of_seeded_runs_nothing_at_all() -> None:
@@ -246,9 +264,9 @@ def test_nothing_is_known_before_anything_has_run_and_of_seeded_runs_nothing_at_
 def test_who_asks_may_have_a_limit_of_its_own() -> None:
     found = {"loop:io": Standstill(4, 2, 31.0)}
 
-    assert [line.problem for line in verdict(found, 30.0, has_died=False)][:3] == [None] * 3
-    assert "loop:io: 2 wait for their turn" in str(list(verdict(found, 30.0, has_died=False))[3])
-    assert all(line.problem is None for line in verdict(found, 32.0, has_died=False))
+    assert [line.problem for line in verdict(found, 0.0, 30.0)][:3] == [None] * 3
+    assert "loop:io: 2 wait for their turn" in str(list(verdict(found, 0.0, 30.0))[3])
+    assert all(line.problem is None for line in verdict(found, 0.0, 32.0))
 
 
 def test_a_watchdog_knows_that_its_thread_has_ended(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from otpy.health import HealthLine, HealthLook
 from otpy.health.http.page import MAX_HEAD, Asked, Page, asked_in, health_page, plain_page, written
@@ -44,6 +46,13 @@ def test_what_is_no_request_is_refused(data: bytes, status: HTTPStatus) -> None:
 
     assert isinstance(answer, Page)
     assert answer.status == status
+
+
+@given(st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(lambda rest: b"GET /" + rest + END)))
+def test_whatever_comes_is_read_or_refused_and_never_a_mistake(data: bytes) -> None:
+    found = asked_in(data)
+
+    assert found is None or isinstance(found, Asked) or found.status >= HTTPStatus.BAD_REQUEST
 
 
 def test_a_head_has_the_length_of_the_body_and_no_body() -> None:

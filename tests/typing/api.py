@@ -26,6 +26,7 @@ from otpy.fleet import (
     HeartbeatLook,
     Watch,
 )
+from otpy.health import STALLED_AFTER, Check, Checks, HealthLine, HealthLook, HttpHealth, liveness, readiness
 from otpy.metrics import CATALOGUE, METRICS_TOPIC, AgentMetrics, Entry, Metrics, MetricsPush, SnapshotError
 from otpy.resilience import (
     Autonomy,
@@ -711,3 +712,22 @@ def see() -> None:
         view.beats([Beat.read({"agent": "b-1"})])
     except (FleetFullError, BeatError) as error:
         assert_type(isinstance(error, FleetError), bool)
+
+
+# Health.
+
+
+async def is_there() -> bool:
+    return True
+
+
+PROBES = HttpHealth(bind="127.0.0.1:9090", metrics=Metrics, ignore=["shop/feed"], stalled_after=2 * STALLED_AFTER)
+HttpHealth()  # type: ignore[call-arg]
+CHECKS = Checks({"database": is_there, "disk": Check(lambda: None, every=60.0, within=1.0)})
+
+
+def watched(system: otpy.System) -> list[otpy.ChildSpec]:
+    assert_type(liveness(system, stalled_after=60.0), HealthLook)
+    assert_type(readiness(system).lines, tuple[HealthLine, ...])
+    assert_type(PROBES.address, str | None)
+    return [PROBES.child(), CHECKS.child()]
