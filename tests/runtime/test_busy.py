@@ -22,7 +22,7 @@ def busy(system: otpy.System, path: str) -> float | None:
     """What the record says once the watchdog has looked."""
     system.wait_idle()
     assert system.watchdog is not None
-    system.watchdog._note_messages()
+    system.watchdog.note_messages()
     system.watchdog._watch_growth()
     return system.record(path).busy
 
