@@ -29,7 +29,7 @@ class Standing:
     is_dynamic: bool = False
     """Whether it stops its children all at once."""
     is_function: bool = False
-    """Whether it is a function, which ends where it next sleeps or awaits: nobody waits for its return."""
+    """Whether it runs for itself, as a function or an `init`, and not for a message: nobody waits for its return."""
     status: str = "idle"
     """As in a record."""
     queue: int = 0
@@ -92,7 +92,7 @@ class Rehearsal:
     hooks: tuple[tuple[str, str], ...] = ()
     """Who takes part, by path, and with which hooks, as `handle_drain, persist`."""
     waits_for: float = 0.0
-    """Seconds after which the work in flight is done, as far as can be foreseen; without end for what never ends."""
+    """Seconds after which the work in flight is done, as far as can be foreseen."""
 
     @property
     def is_late(self) -> bool:
@@ -147,10 +147,8 @@ def _work_left(one: Running) -> float:
 
 def _left(one: Standing) -> float:
     """Seconds until an actor has nothing to do, as far as can be foreseen."""
-    if one.is_function or one.is_supervisor:
+    if one.is_function or one.is_supervisor or one.status == "suspended":
         return 0.0
-    if one.status == "suspended":
-        return math.inf if one.queue or one.busy is not None else 0.0
     own = one.busy or 0.0
     return own + _queue_time(one)
 
@@ -185,9 +183,9 @@ def _about_actor(one: Standing, soft: float) -> Late | None:
     left = _left(one)
     if one.status == "silent":
         return Late(level="late", path=one.path, text=f"nobody knows what it does: {one.trouble or 'it is silent'}")
-    if left == math.inf:
-        text = f"it is suspended, and {_messages(one.queue)} for it: otpy resume lets it go on"
-        return Late(level="late", path=one.path, text=text, by=left)
+    if one.status == "suspended" and one.queue:
+        text = f"it is suspended, and {_messages(one.queue)} for it that nobody will handle: otpy resume lets it go on"
+        return Late(level="late", path=one.path, text=text)
     if left <= soft:
         return None
     return Late(level="late", path=one.path, text=f"{_reason(one)}, which is {_after(left - soft)}", by=left - soft)

@@ -180,7 +180,7 @@ def _standing(
         shutdown=shutdown if record.number else 0.0,
         is_supervisor=is_supervisor,
         is_dynamic=cls is not None and cls.is_supervisor and not cls.names_children,
-        is_function=cls is not None and cls.stops_by_signal,
+        is_function=cls is not None and (cls.stops_by_signal or _runs_for_itself(ref)),
         status=record.status,
         queue=record.queue,
         pace=pace,
@@ -191,6 +191,11 @@ def _standing(
         trouble=None if record.trouble is None else visible(record.trouble, 200),
         hooks=() if cls is None else tuple(hook for hook in HOOKS if hook in cls.otpy_hooks),
     )
+
+
+def _runs_for_itself(ref: Ref[Any] | None) -> bool:
+    """Whether what it is in is no message: a start, or what that goes on with."""
+    return ref is not None and isinstance(ref.current, str)
 
 
 def _frame(system: System, ref: Ref[Any]) -> str | None:

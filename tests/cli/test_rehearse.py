@@ -43,7 +43,7 @@ def test_a_program_that_would_be_late_ends_it_with_75(directory: Path, otpy: Cal
     assert (well.exit_code, well.stdout) == (0, "nothing would be late, if shop were drained now within 9 s\n")
     assert late.exit_code == plain.exit_code == 75
     assert late.stdout.startswith(
-        "late  shop: it is suspended, and a message waits for it: otpy resume lets it go on\n1 thing "
+        "late  shop: it is suspended, and a message waits for it that nobody will handle: otpy resume lets it go on\n"
     )
     (one,) = json.loads(plain.stdout)["late"]
     assert (one["level"], one["path"], one["by"]) == ("late", "shop", None)
