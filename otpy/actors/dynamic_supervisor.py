@@ -11,7 +11,6 @@ from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
 from otpy.core.reason import Reason, is_clean
 from otpy.core.spec import ChildSpec, child, refuse_options
-from otpy.core.strategy import verdict
 from otpy.core.suggest import did_you_mean
 from otpy.errors import ChildNotFoundError, MaxChildrenError, OtpyError, SpecError, StartError, UnknownOptionError
 from otpy.runtime.ref import Ref
@@ -221,7 +220,7 @@ class DynamicSupervisor(Keeper):
         if entry is None:
             return None
         entry.ref, entry.last_exit = None, reason
-        decided = verdict(entry.spec.options.restart, reason)
+        decided = self.verdict_on(entry, reason)
         restarts = decided == "restart"
         self.system.history.ended(ref, reason, decided if restarts else "forget")
         if restarts or not is_clean(reason):

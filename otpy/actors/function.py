@@ -9,7 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Continue, Stop
+from otpy.errors import DrainingError
 from otpy.runtime.actor import Actor
+from otpy.runtime.draining import draining_of
 from otpy.runtime.nap import checkpoint
 from otpy.runtime.spawn import ADAPTERS
 
@@ -55,9 +57,13 @@ class FunctionActor(_Once):
     def handle_continue(self, _: object) -> object:
         """Run the function."""
         self.ref.current = "run"
-        result = self._function(*self._args, **self._kwargs)
-        if inspect.iscoroutine(result):
-            asyncio.run(self._guard(result))
+        try:
+            result = self._function(*self._args, **self._kwargs)
+            if inspect.iscoroutine(result):
+                asyncio.run(self._guard(result))
+        except DrainingError:
+            if draining_of(self.system, self.ref) is None:
+                raise
         checkpoint()
         return Stop()
 
@@ -87,7 +93,11 @@ class CoroutineActor(_Once):
     async def handle_continue(self, _: object) -> object:
         """Run the function."""
         self.ref.current = "run"
-        await self._function(*self._args, **self._kwargs)
+        try:
+            await self._function(*self._args, **self._kwargs)
+        except DrainingError:
+            if draining_of(self.system, self.ref) is None:
+                raise
         checkpoint()
         return Stop()
 

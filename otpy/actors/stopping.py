@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.actors.flow import Flow, Wait
 from otpy.actors.stuck import Moving
-from otpy.core.reason import Killed, Normal, Reason, Shutdown
+from otpy.core.reason import Killed, Normal, Reason, Shutdown, is_clean
+from otpy.core.strategy import verdict
 from otpy.events.supervision import ChildUnstopped
 from otpy.runtime.death import exit_signal, kill, shut_idle
+from otpy.runtime.draining import draining_of
 from otpy.runtime.links import Down, Monitor, drop_link, watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from otpy.actors.children import Entry
+    from otpy.core.strategy import Verdict
     from otpy.runtime.ref import Ref
 
 __all__ = ["Stopping"]
@@ -103,6 +106,13 @@ class Stopping(Moving):
             yield wait
         for timer in timers:
             timer.cancel()
+
+    def verdict_on(self, entry: Entry, reason: Reason) -> Verdict:
+        """What becomes of a child that has ended; one that has ended in peace while all drains stays away."""
+        decided = verdict(entry.spec.options.restart, reason)
+        if decided == "restart" and is_clean(reason) and draining_of(self.system, self._me) is not None:
+            return "keep"
+        return decided
 
     def _check_end(self, entry: Entry, ref: Ref[Any]) -> None:
         reason = ref.reason

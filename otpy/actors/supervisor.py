@@ -10,7 +10,7 @@ from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
 from otpy.core.decision import Stop
 from otpy.core.reason import Exit, FailedChild, Reason, RestartLimit, Shutdown, is_clean
-from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor, verdict
+from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor
 from otpy.core.suggest import did_you_mean
 from otpy.errors import ChildStateError, NameTakenError, OtpyError, SpecError
 from otpy.runtime.birth import PENDING, fail_start, started
@@ -254,7 +254,7 @@ class Supervisor(Keeper):
             return None
         entry.ref, entry.last_exit = None, reason
         options = entry.spec.options
-        decided = verdict(options.restart, reason)
+        decided = self.verdict_on(entry, reason)
         self.system.history.ended(ref, reason, decided)
         if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)

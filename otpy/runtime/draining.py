@@ -88,7 +88,7 @@ class Flight:
         self.seat = here()
         self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
         told = draining_of(self.system, self.ref)
-        if told is not None and not _depth.get():
+        if told is not None and not _depth.get() and not _is_in_message(self.ref):
             del self.system.flights[self]
             raise DrainingError(self.where, told.reason)
         self._token = _depth.set(_depth.get() + 1)
@@ -104,11 +104,17 @@ class Flight:
                 tell()
 
 
+def _is_in_message(ref: Ref[Any] | None) -> bool:
+    """Whether a drain waits for it in any case, and wants it to be done."""
+    return ref is not None and not ref.actor_class.stops_by_signal
+
+
 def in_flight() -> Flight:
     """`with otpy.in_flight():` has a drain wait for what is inside; for functions that run as children.
 
     Messages are waited for anyway, while a function that runs as a child is not: it may never return. While the program
-    drains nothing more is begun: entering the block raises. A block inside of another one belongs to that one.
+    drains nothing more is begun: entering the block raises, and a child whose function lets that through has ended in
+    peace. A block inside of another one, or in the handling of a message, belongs to that.
 
     Raises:
         NoSuchActorError: no actor runs on this thread; `system.in_flight()` is for those.
