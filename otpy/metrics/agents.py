@@ -11,7 +11,8 @@ from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.metrics.catalogue import FLEET
 from otpy.metrics.export import client, families, text_of
-from otpy.metrics.snapshot import MOST_TEXT, SnapshotError, reading_of
+from otpy.metrics.reading import MOST_TEXT
+from otpy.metrics.snapshot import SnapshotError, reading_of
 from otpy.resilience.errors import PayloadError
 from otpy.resilience.outbox.batch import Receipt
 

@@ -88,7 +88,7 @@ class Counting:
             self.count("otpy_restarts_total")
 
     def _crashed(self, event: ActorCrashed) -> None:
-        self.count("otpy_crashes_total", event.kind)
+        self.count("otpy_crashes_total", event.kind.partition(" ")[0])  # one of otpy's own goes on with how it stands
 
     def _breaker(self, event: BreakerChanged) -> None:
         self.count("otpy_breaker_transitions_total", event.breaker, event.after)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.text import visible
 from otpy.metrics.catalogue import CATALOGUE
-from otpy.metrics.reading import Distribution
+from otpy.metrics.reading import MOST_TEXT, Distribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,7 +47,8 @@ def families(
         yield family
 
 
-def _add(family: Any, labels: tuple[str, ...], value: Value) -> None:  # Any: as above
+def _add(family: Any, raw: tuple[str, ...], value: Value) -> None:  # Any: as above
+    labels = [label if label.isprintable() else visible(label, 10 * MOST_TEXT) for label in raw]  # it must be UTF-8
     if isinstance(value, Distribution):
         buckets = [(_bound(bound), count) for bound, count in value.buckets]
         family.add_metric(labels, buckets=buckets, sum_value=value.total)

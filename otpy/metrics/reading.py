@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
     from otpy.core.histogram import Histogram
 
-__all__ = ["OTHER", "Bound", "Distribution", "Reading", "Sheet", "Value"]
+__all__ = ["MOST_TEXT", "OTHER", "Bound", "Distribution", "Reading", "Sheet", "Value"]
 
 OTHER = "other"
 """The value of a label that stands for all beyond its bound."""
+
+MOST_TEXT = 300
+"""Characters of the value of a label; what is longer is nobody's name."""
 
 FIXED = (("state",), ("why",))
 """Last labels that have a few values, which otpy itself gives them."""
@@ -45,6 +48,8 @@ class Bound:
 
     def key(self, name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
         """The labels, or what stands for all beyond the bound."""
+        if any(len(label) > MOST_TEXT for label in labels):
+            return (OTHER,) * len(labels)
         fixed = 1 if CATALOGUE[name].labels[-1:] in FIXED else 0
         head = labels[: len(labels) - fixed]
         known = self._known.setdefault(name, set())

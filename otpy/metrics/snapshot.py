@@ -11,18 +11,16 @@ from otpy.core.number import is_number
 from otpy.core.text import safe_repr
 from otpy.errors import OtpyError
 from otpy.metrics.catalogue import CATALOGUE
-from otpy.metrics.reading import Distribution
+from otpy.metrics.reading import MOST_TEXT, Distribution
 
 if TYPE_CHECKING:
     from otpy.metrics.catalogue import Entry
     from otpy.metrics.reading import Reading, Value
 
-__all__ = ["MOST_TEXT", "SnapshotError", "reading_of", "snapshot_of"]
+__all__ = ["SnapshotError", "reading_of", "snapshot_of"]
 
 VERSION = 1
 """The first item of a snapshot; a later otpy may write it otherwise, and will still read these."""
-MOST_TEXT = 300
-"""Characters of the value of a label."""
 MOST_SERIES = 20_000
 """Series of one snapshot."""
 

@@ -9,8 +9,10 @@ import pytest
 import otpy
 from otpy import jobs
 from otpy.jobs.engine import engine
+from otpy.jobs.errors import StoreBusyError
 from otpy.jobs.figures import MOST, Figures
 from otpy.jobs.model.claim import Settled
+from otpy.jobs.store.sqlite.store import SqliteStore
 from otpy.metrics import Metrics
 from otpy.testing import Gate
 from support.prometheus import figure, figures
@@ -162,6 +164,42 @@ def test_a_store_that_does_not_answer_is_left_out_in_time(
         assert "otpy_queue_depth" not in metrics.read()
         assert figure(metrics, "otpy_scrape_failures_total", "queues of jobs") == 5
         gate.open()
+
+
+def test_a_store_that_goes_away_is_seen_and_what_it_costs(
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away: list[Exception] = []
+    begin = SqliteStore.transaction
+
+    def transaction(store: SqliteStore) -> Any:
+        if away:
+            raise away[0]
+        return begin(store)
+
+    monkeypatch.setattr(SqliteStore, "transaction", transaction)
+    metrics = Metrics(timed)
+    client = begun(timed, tmp_path, lease=15.0)
+    with Gate() as gate:
+        GATES[:] = [gate]
+        client.enqueue(held.new())
+        gate.reached()
+
+        away.append(StoreBusyError("jobs.db", "locked"))
+        clock.advance(16.0)
+
+        assert figure(metrics, "otpy_store_ready", "jobs") == 0
+        assert figure(metrics, "otpy_store_failures_total", "jobs") == 1
+        assert figure(metrics, "otpy_store_busy_total", "jobs") > 1
+        assert figure(metrics, "otpy_lease_renew_failures_total", "jobs") > 1
+        assert figure(metrics, "otpy_leases_lost_total", "jobs") == 1
+        gate.open()
+    away.clear()
+    clock.advance(60.0)
+
+    assert figure(metrics, "otpy_store_ready", "jobs") == 1
+    assert words(metrics, held.name)["rescued"] == 1
+    assert words(metrics, held.name)["completed"] == 1
 
 
 def test_the_engine_that_is_started_again_goes_on_counting(system: otpy.System, tmp_path: Path) -> None:

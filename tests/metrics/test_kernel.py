@@ -8,8 +8,8 @@ import otpy
 from otpy.errors import CallExitError, SpecError
 from otpy.metrics import Metrics
 from otpy.testing import Gate, VirtualClock
-from support.doer import BOOM, Doer
-from support.prometheus import figure, figures
+from support.doer import BOOM, AsyncDoer, Doer
+from support.prometheus import figure, figures, promtool
 
 
 class Tree(otpy.Supervisor):
@@ -159,3 +159,37 @@ def test_options_that_cannot_be_are_refused(system: otpy.System, options: dict[s
 def test_what_is_no_system_is_refused() -> None:
     with pytest.raises(TypeError, match="Metrics takes a system"):
         Metrics("shop")  # type: ignore[arg-type]
+
+
+def test_names_that_cannot_be_written_do_not_spoil_the_rest(system: otpy.System) -> None:
+    """A lone surrogate is no UTF-8, and a page that cannot be encoded would say nothing of anything."""
+    metrics = Metrics(system)
+    for number, name in enumerate(["a\udc80\n", "x" * 1_000]):
+        system.start(otpy.child(Doer).opts(id=f"d{number}", name=name))
+
+    assert set(figures(metrics, "otpy_named_mailbox_messages")) == {("a\udc80\n",), ("other",)}
+    assert "udc80" in promtooled(metrics)
+
+
+def promtooled(metrics: Metrics) -> str:
+    """What is exported, once a real Prometheus has taken it."""
+    body = metrics.exposition()[1]
+    promtool("check", "metrics", given=body)
+    return body.decode()
+
+
+def test_calls_that_are_awaited_or_led_are_timed_as_well(system: otpy.System) -> None:
+    metrics = Metrics(system)
+    doer = system.start(otpy.child(Doer))
+    apart = system.start(otpy.child(Doer).opts(id="apart", place="process"))
+    awaiting = system.start(otpy.child(AsyncDoer).opts(id="awaiting"))
+    before = figure(metrics, "otpy_call_seconds").buckets[-1][1]
+
+    async def ask(_: object) -> None:
+        await doer.acall(Doer.read)
+
+    awaiting.call(AsyncDoer.do, ask)
+    for _ in range(3):
+        apart.call(Doer.read)
+
+    assert figure(metrics, "otpy_call_seconds").buckets[-1][1] - before == 5
