@@ -70,7 +70,7 @@ class Metrics:
         self._counting = Counting(system, self._bound)
         self._engines = Engines(system, seconds, self._failed)
         self._engines.begin()
-        self._drains = Drains(system, self._counting, self._engines.figures)
+        self._drains = Drains(system, self._counting)
         self.registry.register(self)
 
     def read(self) -> Reading:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from otpy.core.histogram import Histogram
 from otpy.events.draining import DrainBegun, DrainEnded, DrainPhase
+from otpy.events.jobs import JobsDrained
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from otpy.jobs.figures import Figures
     from otpy.metrics.counting import Counting
     from otpy.metrics.reading import Sheet
     from otpy.runtime.system import System
@@ -21,7 +18,7 @@ __all__ = ["Drains"]
 BOUNDS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 300.0)
 """Seconds between which drains are told apart; a platform gives 30 unless told otherwise."""
 PHASES = ("quiesce", "drain", "checkpoint", "flush", "release")
-OUTCOMES = ("finished", "released", "left")
+OUTCOMES = ("finished", "released", "checkpointed", "left")
 KINDS = {
     "SIGTERM": "SIGTERM",
     "SIGINT": "SIGINT",
@@ -29,6 +26,7 @@ KINDS = {
     "otpy stop": "stop",
     "otpy roll": "roll",
     "the block": "block",
+    "request_stop": "call",
 }
 """How reasons begin, which are texts, and what they are counted as; all others are `other`."""
 
@@ -36,11 +34,10 @@ KINDS = {
 class Drains:
     """Of one system, the whole of it or a part; from when it is made until `close`."""
 
-    def __init__(self, system: System, counting: Counting, figures: Callable[[], Iterable[Figures]]) -> None:
-        """Begin; `figures` are those of the engines that run."""
-        self._system, self._counting, self._figures = system, counting, figures
-        self._lock = Lock()  # guards what follows
-        self._running: dict[str, list[tuple[Figures, dict[str, int]]]] = {}
+    def __init__(self, system: System, counting: Counting) -> None:
+        """Begin."""
+        self._counting = counting
+        self._running: dict[str, None] = {}
         self._seconds = Histogram(BOUNDS)
         for phase in PHASES:
             counting.count("otpy_drain_deadline_exceeded_total", phase, by=0)
@@ -51,6 +48,7 @@ class Drains:
             attach(self._began, DrainBegun, brief=True),
             attach(self._phase, DrainPhase, brief=True),
             attach(self._ended, DrainEnded, brief=True),
+            attach(self._jobs, JobsDrained, brief=True),
         ]
 
     def read(self, sheet: Sheet) -> None:
@@ -66,30 +64,17 @@ class Drains:
     def _began(self, event: DrainBegun) -> None:
         kind = next((kind for words, kind in KINDS.items() if event.reason.startswith(words)), "other")
         self._counting.count("otpy_drain_started_total", kind)
-        before = [(one, _outcomes(one)) for one in self._figures()] if event.path == self._system.name else []
-        with self._lock:
-            self._running[event.path] = before
+        self._running[event.path] = None
 
     def _phase(self, event: DrainPhase) -> None:
         if event.late:
             self._counting.count("otpy_drain_deadline_exceeded_total", event.phase)
 
     def _ended(self, event: DrainEnded) -> None:
-        with self._lock:
-            engines = self._running.pop(event.path, [])
+        self._running.pop(event.path, None)
         self._seconds.observe(event.seconds)
-        for figures, before in engines:
-            after = _outcomes(figures)
-            for outcome in OUTCOMES:
-                had = 0 if outcome == "left" else before[outcome]
-                self._counting.count("otpy_drain_jobs_total", outcome, by=max(0, after[outcome] - had))
 
-
-def _outcomes(figures: Figures) -> dict[str, int]:
-    """What has become of attempts: finished, whatever came of it; given back; or begun, and not ended."""
-    numbers = figures.numbers.copy()
-    begun, released = (
-        sum(n for (word, _, _), n in numbers.items() if word == want) for want in ("started", "released")
-    )
-    ended = sum(sum(one.counts) for one in list(figures.runs.values()))
-    return {"finished": ended - released, "released": released, "left": max(0, begun - ended)}
+    def _jobs(self, event: JobsDrained) -> None:
+        numbers = (event.finished, event.released, event.checkpointed, len(event.left))
+        for outcome, number in zip(OUTCOMES, numbers, strict=True):
+            self._counting.count("otpy_drain_jobs_total", outcome, by=number)

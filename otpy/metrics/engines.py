@@ -40,10 +40,6 @@ class Engines:
         for engine in self._running().values():
             engine.setup.measure()
 
-    def figures(self) -> list[Figures]:
-        """Those of each engine that runs."""
-        return [engine.setup.figures for engine in self._running().values()]
-
     def read(self, sheet: Sheet) -> None:
         """Those of all engines that run, as the catalogue says."""
         engines = self._running()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import otpy
 from otpy.drain.begin import begin
+from otpy.events import JobsDrained
 from otpy.metrics import Metrics
 from support.prometheus import figure, figures
 
@@ -65,3 +66,12 @@ def test_who_is_late_is_counted_by_phase(timed: otpy.System, clock: VirtualClock
 
     assert figures(metrics, "otpy_drain_started_total") == {("other",): 1}
     assert figure(metrics, "otpy_drain_deadline_exceeded_total", "drain") == 1
+
+
+def test_what_becomes_of_jobs_is_counted(timed: otpy.System) -> None:
+    metrics = Metrics(timed)
+
+    timed.events.emit(JobsDrained(path="t/jobs/scheduler", finished=3, released=2, checkpointed=1, left=(7,)))
+
+    found = {outcome: number for (outcome,), number in figures(metrics, "otpy_drain_jobs_total").items()}
+    assert found == {"finished": 3, "released": 2, "checkpointed": 1, "left": 1}
