@@ -58,6 +58,8 @@ class Errand:
 class PlainHand(GenServer):
     """Calls a plain function."""
 
+    otpy_is_errand = True
+
     def init(self, name: str, function: Function, staff: Staff) -> None:
         """Be the one that calls it."""
         self._function = function
@@ -96,6 +98,7 @@ class AsyncHand(GenServer):
     """Awaits a coroutine function, and cancels it when its time is over."""
 
     max_concurrency = 2
+    otpy_is_errand = True
 
     def init(self, name: str, function: Function, staff: Staff) -> None:
         """Be the one that awaits it."""

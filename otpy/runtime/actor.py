@@ -71,6 +71,7 @@ class Actor(Departing, Restoring, PykkaActor):
     otpy_winds_up: ClassVar[bool] = False  # whether `otpy_wind_up` tells it that its `shutdown` time is nearly over
     otpy_redacts: ClassVar[bool] = False
     otpy_is_answered_for: ClassVar[bool] = False  # whether another actor gives back what it has not done
+    otpy_is_errand: ClassVar[bool] = False  # whether a drain need not wait for what it does: others see to it
     otpy_persists: ClassVar[bool] = False  # whether it has a `persist`: then it may be given back what that returned
     otpy_terminates: ClassVar[bool] = True  # whether its `terminate` does anything that somebody could see
     _own_init: ClassVar[bool] = False

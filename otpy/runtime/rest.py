@@ -34,8 +34,15 @@ def has_work(ref: Ref[Any]) -> bool:
 
 
 def busy_below(system: System, top: Ref[Any] | None, apart: type[Any]) -> list[Ref[Any]]:
-    """Who has work at and below an actor, with None in the whole system; those of the class `apart` do not count."""
-    return [ref for ref in refs_below(system, top) if has_work(ref) and not issubclass(ref.actor_class, apart)]
+    """Who has work at and below an actor, with None in the whole system.
+
+    Those of the class `apart` do not count, nor do errands: a call of a hub that hangs holds up nobody who leaves.
+    """
+    return [ref for ref in refs_below(system, top) if has_work(ref) and not _is_apart(ref.actor_class, apart)]
+
+
+def _is_apart(cls: type[Any], apart: type[Any]) -> bool:
+    return issubclass(cls, apart) or getattr(cls, "otpy_is_errand", False)  # pykka's own actors have none
 
 
 def refs_below(system: System, top: Ref[Any] | None) -> Iterator[Ref[Any]]:

@@ -53,6 +53,8 @@ def _receipt(found: object) -> Receipt | None:
 class PlainCarrier(GenServer):
     """Calls a plain function."""
 
+    otpy_is_errand = True
+
     def init(self, way: Way, crew: Crew, index: int) -> None:
         """Be the one that calls this sender."""
         self._function = way.function
@@ -86,6 +88,7 @@ class AsyncCarrier(GenServer):
     """Awaits a coroutine function, and cancels it when its time is over."""
 
     max_concurrency = 2
+    otpy_is_errand = True
 
     def init(self, way: Way, crew: Crew, index: int) -> None:
         """Be the one that calls this sender."""

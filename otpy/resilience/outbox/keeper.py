@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from otpy.resilience.outbox.handle import Outbox
     from otpy.resilience.outbox.shelf import Put
     from otpy.runtime.caller import Caller
+    from otpy.runtime.drain import Drain
     from otpy.runtime.timers import Timer
 
 __all__ = ["Keeper"]
@@ -47,7 +48,10 @@ CALM = 5.0
 TELL = 10.0
 """Seconds between two events of rows dropped for the same reason; the first is told at once."""
 
-_UPKEEP = object()
+MOST_OF_IT = 0.8
+"""Of the time for flushing, what is used: rows that cannot be sent in it are as safe on the disk as they ever were."""
+
+_UPKEEP, _FLUSHED = object(), object()
 
 
 class Keeping:
@@ -87,6 +91,8 @@ class Keeper(GenServer):
         self._waiting: list[tuple[Caller, Put]] = []
         self._gathering = Gathering()
         self._flushes: list[tuple[Caller, int]] = []
+        self._drain: Drain | None = None
+        self._drained_by = 0.0
         self._watched: set[Ref[Any]] = set()
         self._upkeep: Timer | None = None
         self._failed_since: float | None = None
@@ -146,6 +152,15 @@ class Keeper(GenServer):
         self._after()
         return LATER
 
+    def handle_flush(self, drain: Drain) -> NoReply:
+        """The program ends: send what can be sent meanwhile. The rest is on the disk, and so nothing is left undone."""
+        self._drain, self._drained_by = drain, self.system.clock.now() + drain.remaining() * MOST_OF_IT
+        self._put_all()
+        self._sending.finish()
+        self.send_after(drain.remaining() * MOST_OF_IT, _FLUSHED)
+        self._after()
+        return LATER
+
     @cast
     def landed(self, ticket: int, receipt: Receipt | None, error: BaseException | None) -> None:
         """A sender has come back."""
@@ -166,6 +181,8 @@ class Keeper(GenServer):
                 self._sending.lost(target)
             case _ if message is _UPKEEP:
                 self._keep_up()
+            case _ if message is _FLUSHED:
+                pass  # what follows looks at the time
             case _:
                 self.unknown(message)
         self._after()
@@ -243,9 +260,19 @@ class Keeper(GenServer):
             self._flushes = [each for each in self._flushes if each not in done]
             for caller, _ in done:
                 caller.reply(None)
+        if self._drain is not None:
+            self._flush_for(self._drain)
         if self._upkeep is None and (is_left or self._shelf.owes or self._shelf.ages()):
             self._upkeep = self.send_after(UPKEEP, _UPKEEP)
         self._show()
+
+    def _flush_for(self, drain: Drain) -> None:
+        """Say how much is still to be sent, and be done when all is, or nothing more can be."""
+        left, seconds = self._books.rows, self._drained_by - self.system.clock.now()
+        drain.working(left)
+        if not left or seconds <= 0 or self._sending.is_vain(seconds):
+            drain.done()
+            self._drain = None
 
     def _tell_drops(self) -> bool:
         """Tell of dropped rows; whether some have not been told of yet."""

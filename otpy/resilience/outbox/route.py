@@ -52,6 +52,10 @@ class Route:
         if self._up_since is None:
             self._up_since = now
 
+    def end_ramp(self) -> None:
+        """There is no time for one: the program ends."""
+        self.ramp = 0.0
+
     def most(self, now: float) -> int:
         """Rows that the next batch may have; the first one after an outage is a single row, which finds out."""
         return max(1, int(self.rows * self._share(now)))

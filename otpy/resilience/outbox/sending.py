@@ -75,11 +75,12 @@ class Sending:
         self._air: int | None = None
         self._ticket = 0
         self._pause: int | None = None
-        self._pauses = 0
+        self._pauses, self._pause_ends = 0, 0.0
         self._tried: set[int] = set()
         self._asked: float | None = None
         self._failures, self._ill_since = 0, 0.0  # of the first sender, in a row
         self._is_told = False
+        self._is_shut = False  # whether a pause is made because the breakers are open
         if books.rows:
             self._rest(self._route.failed(self._chance(), None))  # all that a power cut has ended begin together
             self._route.failures = 0
@@ -110,6 +111,17 @@ class Sending:
         if number == self._pause:
             self._pause = None
             self.go_on()
+
+    def finish(self) -> None:
+        """Send what can be sent in the time that is left: without a ramp, and without the pause that is being made."""
+        self._route.end_ramp()
+        self.hurry()
+
+    def is_vain(self, within: float) -> bool:
+        """Whether nothing will be sent within so many seconds: no sender delivers, or all say to come later."""
+        if self._air is not None or self._pause is None:
+            return False
+        return self._is_shut or self._route.failures >= ILL or self._pause_ends - self._now() > within
 
     def hurry(self) -> None:
         """Make no further pause before the next attempt."""
@@ -183,10 +195,12 @@ class Sending:
             self._asked = None
             self._rest(max(pause, min(waits, default=0.0)))
         elif waits:
+            self._is_shut = True
             self._rest(self._route.closed(min(waits), self._chance()))
         return None
 
     def _fly(self, index: int, carrier: Ref[Any], permit: Permit, batch: Batch) -> None:
+        self._is_shut = False
         self._ticket += 1
         flight = Flight(self._ticket, batch, self._landed)
         way = self._plan.ways[index]
@@ -245,7 +259,7 @@ class Sending:
 
     def _rest(self, seconds: float) -> None:
         self._pauses += 1
-        self._pause = self._pauses
+        self._pause, self._pause_ends = self._pauses, self._now() + seconds
         self._actor.send_after(seconds, Go(self._pauses))
 
     def _emit(self, event: Event) -> None:
