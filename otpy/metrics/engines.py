@@ -48,11 +48,12 @@ class Engines:
             if before is None or not before.is_alive():
                 self._looks[name] = _Look(Client(self._system, name, self._seconds))
         for name, engine in engines.items():
+            with suppress(OtpyError):  # it has just ended
+                self._published(name, sheet)
             _figures(name, engine.setup.figures, sheet)
             sheet.set("otpy_stale_writes_total", engine.health.stale, name)
             sheet.set("otpy_store_failures_total", 0, name)
             sheet.set("otpy_scrape_failures_total", 0, _queues_of(name))
-            self._published(name, sheet)
         over = monotonic() + self._seconds
         for name, engine in engines.items():
             found = self._looks[name].answer(max(0.0, over - monotonic()))
