@@ -150,8 +150,15 @@ class Service:
         if live is not None:
             return f"{name} is not live: {live}"
         if left is not None:
-            return f"{name} stops, within {left:.0f} s" if left > 0 else f"{name} is late in stopping"
+            return f"{name} {self._end_words(left)}"
         if not self._is_up:
             return f"{name} starts"
         problem = readiness(self._system).problem
         return f"{name} runs" if problem is None else f"{name} is not ready: {problem}"
+
+    def _end_words(self, left: float) -> str:
+        if left <= 0:
+            return "is late in stopping"
+        draining = self._system.draining
+        doing = "stops" if draining is None else f"drains ({draining.reason})"
+        return f"{doing}, {left:.0f} s left"

@@ -70,7 +70,7 @@ def test_a_manager_hears_that_the_tree_is_up_and_that_it_is_told_to_stop(manager
     with otpy.run(Shop, control="off") as system:
         assert "STATUS=shop runs" in manager.hear_until("STATUS=shop runs")
         system.request_stop()
-        heard = manager.hear_until("STATUS=shop stops")
+        heard = manager.hear_until("STATUS=shop drains (request_stop() was called), 25 s left")
 
     assert heard[:2] == ["STOPPING=1", "EXTEND_TIMEOUT_USEC=15000000"]
 
@@ -204,7 +204,7 @@ def test_a_signal_is_told_at_once_while_the_tree_takes_its_time(
     with Manager(str(tmp_path / "notify")) as manager, Program(tmp_path, source) as program:
         manager.hear_until("READY=1")
         program.send(signal.SIGTERM)
-        heard = manager.hear_until("STATUS=tree stops")
+        heard = manager.hear_until("STATUS=tree drains (SIGTERM), ")
         (tmp_path / "go").write_text("")
         code, _, _ = program.end()
 
