@@ -16,6 +16,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import otpy
+from otpy import logs
+from otpy.fleet import Beat, Heartbeat
+from otpy.metrics import METRICS_TOPIC, MetricsPush
 from otpy.resilience import Autonomy, Batch, Breaker, Configuration, Document, LaterError, Outbox, Sender
 
 OK, LATER = 200, 503
@@ -36,7 +39,7 @@ class Agent:
             "outbox",
             self.folder / "readings.db",
             senders=[Sender(self.post, breaker=self.breaker, timeout=5.0)],
-            topics=["temperature"],
+            topics=["temperature", METRICS_TOPIC],
             agent=self.name,
             backoff=pauses,
             ramp=20 * pace,
@@ -48,9 +51,15 @@ class Agent:
         lost_on = (OSError, HTTPException)
         self.hub = Autonomy("hub", connect=self.advice, catch_up=self.outbox.flush, lost_on=lost_on, backoff=pauses)
         self.pace = pace
+        parts = {"autonomy": self.hub, "outbox": self.outbox, "breaker": self.breaker}  # it says how these are
+        floor = {"floor": str(number % 4)}
+        self.beats = Heartbeat("beats", send=self.beat, agent=self.name, labels=floor, period=10 * pace, **parts)
 
     def post(self, batch: Batch) -> int:
         return int(self.ask("/readings", batch.pack()))  # up to which row the hub has taken it
+
+    def beat(self, beat: Beat) -> None:
+        self.ask("/beats", json.dumps(beat.plain()).encode())
 
     def fetch(self, version: int | None) -> Document | None:
         found = json.loads(self.ask("/limits"))
@@ -77,7 +86,8 @@ class Sensor(otpy.GenServer):
         self.book = self.use((agent.folder / "book").open("a+", buffering=1))  # what the story is proved by
         self.book.seek(0)
         self.number = max((int(line.split()[1]) for line in self.book), default=0)
-        self.advice = "none yet"
+        self.advice = "none yet" if self.restored is None else self.restored.data["advice"]
+        self.is_leaving = False
         self.send_after(agent.pace * self.system.random.random(), TICK)
 
     def handle_info(self, message: object) -> None:
@@ -94,8 +104,14 @@ class Sensor(otpy.GenServer):
         if number % 10 == 0:
             self.advice = agent.hub.ask(agent.advice, otherwise=lambda: "as before")
 
+    def handle_drain(self, drain: otpy.Drain) -> None:
+        self.is_leaving = True  # nothing more is read; what was read is sent before it ends
+
+    def persist(self) -> dict[str, str]:
+        return {"advice": self.advice}
+
     def is_done(self) -> bool:
-        return 0 < self.agent.readings <= self.number
+        return self.is_leaving or 0 < self.agent.readings <= self.number
 
     @otpy.call
     def has_read(self) -> int:
@@ -108,7 +124,7 @@ class AgentTree(otpy.Supervisor):
 
     def children(self) -> list[otpy.ChildSpec]:
         agent = self.agent
-        parts = [part.child() for part in (agent.breaker, agent.outbox, agent.limits, agent.hub)]
+        parts = [part.child() for part in (agent.beats, agent.breaker, agent.outbox, agent.limits, agent.hub)]
         return [*parts, otpy.child(Sensor, agent).opts(id="sensor", name=f"{agent.name}.sensor")]
 
 
@@ -118,6 +134,7 @@ class Fleet(otpy.Supervisor):
 
     def children(self) -> list[otpy.ChildSpec]:
         trees = [otpy.child(AgentTree, agent).opts(id=agent.name) for agent in self.agents]
+        trees.append(otpy.child(MetricsPush, self.agents[0].outbox, every=10 * self.agents[0].pace))
         return [*trees, otpy.child(leave_in_the_end, self.agents).opts(restart="transient")]
 
 
@@ -142,4 +159,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     agents = [Agent(number, options) for number in range(1, options.agents + 1)]
-    raise SystemExit(otpy.main(Fleet, agents, name="agents", seed=options.seed))
+    logs.configure("logfmt")
+    state = options.folder / "agents.state"
+    raise SystemExit(otpy.main(Fleet, agents, name="agents", seed=options.seed, state=state))

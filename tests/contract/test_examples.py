@@ -26,7 +26,7 @@ HEADER = re.compile(
     r'^"""(?P<shows>.+?)\n\n    (?P<run>python .+?)\n\nprints:\n\n(?P<prints>.+?)\n"""$', re.MULTILINE | re.DOTALL
 )
 MAX_LINES = 100
-MAX_LINES_OF_A_PART = 150
+MAX_LINES_OF_A_PART = 170
 """Of one of the programs that a story is told by."""
 SECONDS = 60
 """How long an example may take; a net, for each ends by itself."""
