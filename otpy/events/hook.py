@@ -41,7 +41,7 @@ class Events:
         """Call `handler(event)` for each event of these types, or for all; returns a function that ends it.
 
         A `brief` handler does not want what costs time: without any other, and without the log, a crash report has no
-        state and no arguments.
+        state and no arguments, and a dead letter says only what kind of message it was.
         """
         handler = _Brief(handler) if brief else handler
         with self._lock:

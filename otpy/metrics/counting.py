@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from otpy.events.crash import ActorCrashed
@@ -44,7 +44,8 @@ class Counting:
     def __init__(self, system: System, bound: Bound) -> None:
         """Begin, within this bound."""
         self._bound = bound
-        self._lock = Lock()  # guards all numbers: events happen in any thread; an RLock would let a handler in twice
+        # Guards all numbers, for events happen in any thread. RLock: a signal handler, or a `__del__`, may make one.
+        self._lock = RLock()
         self._numbers: dict[str, dict[tuple[str, ...], float]] = {name: {(): 0.0} for name in PLAIN.values()}
         for name in ("otpy_restarts_total", "otpy_push_failures_total", "otpy_push_left_out_total"):
             self._numbers[name] = {(): 0.0}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.reason import NoProc
 from otpy.errors import MailboxFullError
 from otpy.events.messages import DeadLetter, MailboxGrew
-from otpy.runtime.message import describe, own_word
+from otpy.runtime.message import describe, message_word, own_word
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
@@ -261,7 +261,9 @@ def dead_letter(ref: Ref[Any], message: tuple[Any, ...], why: str) -> None:
         message[2].is_waiting = False  # it gave way to others
     events = ref.system.events
     if events.wants(DeadLetter, logging.DEBUG):
-        events.emit(DeadLetter(path=ref.path, message=describe(message, ref.system.show), why=why))
+        is_read = events.wants_details(DeadLetter, logging.DEBUG)  # there may be many, and some only count them
+        word = describe(message, ref.system.show) if is_read else message_word(message)
+        events.emit(DeadLetter(path=ref.path, message=word, why=why))
 
 
 def watch_growth(ref: Ref[Any]) -> None:

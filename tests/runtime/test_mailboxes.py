@@ -48,6 +48,22 @@ def test_what_a_dead_actor_was_sent_is_a_dead_letter(system: otpy.System) -> Non
 
 
 @pytest.mark.report("B67", "tqwewe/kameo#362", "tqwewe/kameo#363", "tqwewe/kameo#364")
+def test_who_only_counts_dead_letters_gets_them_without_what_they_hold(system: otpy.System) -> None:
+    """There may be a hundred thousand, and to describe one takes as long as ten are sent."""
+    ref = system.start(Doer)
+    ref.stop()
+    counted: list[DeadLetter] = []
+    detach = system.events.attach(counted.append, DeadLetter, brief=True)
+
+    ref.tell("secret")
+    with Recorder(system, DeadLetter) as letters:
+        ref.tell("secret")
+    detach()
+
+    assert [letter.message for letter in counted] == ["info", "info 'secret'"]
+    assert [letter.message for letter in letters.of(DeadLetter)] == ["info 'secret'"]
+
+
 def test_leftovers_of_a_stop_are_dead_letters(system: otpy.System) -> None:
     """One event for each."""
     ref = system.start(Doer)
