@@ -1,4 +1,4 @@
-"""What an outbox stands beside: bare sqlite3 with the same settings and the same table, without any of its promises."""
+"""What a fleet stands beside: bare sqlite3, a dictionary, tasks of asyncio; without any of its promises."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgpack
 
+from benchmarks import fleet_beats
 from benchmarks.fleet_side import PAYLOAD
 from benchmarks.measure import rate
 from benchmarks.model import Figures
@@ -121,4 +122,9 @@ def drain(job: Job) -> Figures:
         return Figures(values={"outbox_drain": count / one_by_one(count, forward)})
 
 
-MEASURES: dict[str, Callable[[Job], Figures]] = {"outbox_put_16": put, "outbox_drain": drain}
+MEASURES: dict[str, Callable[[Job], Figures]] = {
+    "outbox_put_16": put,
+    "outbox_drain": drain,
+    "hub_beats": fleet_beats.bare_hub,
+    "idle_fleet": fleet_beats.bare_idle,
+}

@@ -1,4 +1,4 @@
-"""The table of fleets: what an outbox costs, and how a hub that comes back is met; against whom, and what to reach."""
+"""The table of fleets: outboxes, hubs that come back, heartbeats; against whom, and what to reach."""
 
 from __future__ import annotations
 
@@ -67,4 +67,48 @@ def reconnection() -> Experiment:
     return Experiment(name="reconnect", rows=(calls, peak), sides=(OTPY, DECORRELATED), rounds=(5, 3), full=sizes)
 
 
-FLEET = [*outbox(), reconnection()]
+def beats() -> list[Experiment]:
+    """What it costs to see a fleet, and to be seen."""
+    taken = Row(
+        name="hub_beats",
+        unit="beats/s",
+        what="heartbeats that one FleetView takes from 100 000 agents, in one thread; floor: a dictionary with a lock, "
+        "which keeps when each was heard",
+    )
+    kept = Row(
+        name="hub_agent_bytes",
+        unit="bytes",
+        what="RSS for each agent in it, without its name and labels; floor: as above",
+        better="less",
+    )
+    cost = Row(
+        name="idle_fleet_cpu_percent",
+        unit="% of a core",
+        what="1 000 agents in one program that do nothing but beat, each 30 s; floor: as many tasks of asyncio that "
+        "sleep as long",
+        better="less",
+        aims=(Aim(factor=2),),
+    )
+    return [
+        Experiment(
+            name="hub_beats",
+            rows=(taken, kept),
+            sides=(OTPY, FLOOR),
+            fresh=True,
+            rounds=(5, 2),
+            full={"agents": 100_000},
+            quick={"agents": 20_000},
+        ),
+        Experiment(
+            name="idle_fleet",
+            rows=(cost,),
+            sides=(OTPY, FLOOR),
+            fresh=True,
+            rounds=(3, 1),
+            full={"agents": 1_000, "idle": 20.0},
+            quick={"idle": 4.0},
+        ),
+    ]
+
+
+FLEET = [*outbox(), reconnection(), *beats()]

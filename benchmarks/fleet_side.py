@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import otpy
+from benchmarks import fleet_beats
 from benchmarks.herd import SEED, figures, play, rounds
 from benchmarks.measure import rate
 from benchmarks.model import Figures
@@ -115,4 +116,6 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "outbox_put_16": put,
     "outbox_drain": drain,
     "reconnect": reconnect,
+    "hub_beats": fleet_beats.hub,
+    "idle_fleet": fleet_beats.idle,
 }

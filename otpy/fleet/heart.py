@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
 
 __all__ = ["AsyncHeart", "Heart", "PlainHeart"]
+
+GRAIN = 0.25
+"""Seconds between two moments at which the beats of one program come; other programs have moments of their own."""
 
 
 @value
@@ -93,8 +97,11 @@ class Heart(GenServer):
         self._rest(max(pause, period / 2))
 
     def _rest(self, pause: float) -> None:
+        """Those of one program that are due at about the same time come together: what costs most is to wake up."""
+        system, grain = self.system, min(self.heartbeat.period / 100, GRAIN)
+        now, phase = system.clock.now(), 0.0 if system.is_virtual else system.started_at
         self._number += 1
-        self.send_after(pause, Due(self._number))
+        self.send_after(math.ceil((now + pause - phase) / grain) * grain + phase - now, Due(self._number))
 
 
 class PlainHeart(Heart):

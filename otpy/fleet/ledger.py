@@ -221,7 +221,6 @@ class Ledger:
             self.fenced += 1
             return False
         lives.begin(agent)
-        agent.sequence = None
         if agent.standing <= DRAINING:
             self.storm.restarted += 1
         return True

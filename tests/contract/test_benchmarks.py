@@ -252,7 +252,15 @@ def test_otpy_measures_every_experiment_of_jobs(
 
 def test_the_plan_of_fleets_has_the_rows_that_there_are_parts_for_and_sides() -> None:
     names = {row.name for experiment in FLEET for row in experiment.rows}
-    assert names == {"outbox_put_16", "outbox_drain", "reconnect_calls", "reconnect_peak"}
+    assert names == {
+        "outbox_put_16",
+        "outbox_drain",
+        "reconnect_calls",
+        "reconnect_peak",
+        "hub_beats",
+        "hub_agent_bytes",
+        "idle_fleet_cpu_percent",
+    }
     assert {side for experiment in FLEET for side in experiment.sides} == set(FLEET_MODULES)
 
 
@@ -263,7 +271,8 @@ def test_every_side_measures_its_experiments_of_fleets(
     monkeypatch.chdir(tmp_path)
     for side in experiment.sides:
         measures = import_module(f"benchmarks.{FLEET_MODULES[side]}").MEASURES
-        sizes = {**experiment.full, **experiment.per_side.get(side, {}), "rows": 20, "clients": 50}
+        small = {"rows": 20, "clients": 50, "agents": 20, "idle": 0.05}
+        sizes = {**experiment.full, **experiment.per_side.get(side, {}), **small}
         job = Job(experiment=experiment.name, seconds=0.001, count=32, sizes=sizes)
         found = measures[experiment.name](job).values
         assert {name for name in found if "@" not in name} == {row.name for row in experiment.rows}

@@ -43,6 +43,25 @@ def test_a_groups_share_is_told_once_when_it_falls_and_once_when_it_is_well_agai
     system.stop()
 
 
+def test_a_group_is_well_again_when_those_it_misses_are_forgotten_or_expected_no_longer() -> None:
+    view = FleetView("fleet", period=10.0, watches=[Watch(label="region")])
+    view.expect(["lost1", "lost2"], labels={"region": "eu"})
+    view.expect(count=9, labels={"region": "us"})
+    system = VirtualSystem("hub", seed=1)
+    system.start(view.child())
+    with Recorder(system) as events:
+        for _ in range(4):
+            beat(view, range(4))
+            beat(view, range(4), "us")
+            system.clock.advance(10.0)
+        assert [event.value for event in events.of(FleetShareFell)] == ["eu", "us"]
+        view.forget("lost1", "lost2")
+        view.expect(count=0, labels={"region": "us"})
+        system.clock.advance(1.0)
+    assert [event.value for event in events.of(FleetShareRecovered)] == ["eu", "us"]
+    system.stop()
+
+
 def test_a_hub_that_is_started_judges_nobody_before_a_full_limit() -> None:
     """Those who are expected have until then to be heard."""
     view = FleetView("fleet", period=10.0)
