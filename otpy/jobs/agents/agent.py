@@ -84,10 +84,10 @@ class _Doing(GenServer):
         self.scheduler.cast(Desk.report, self.ref, job.id, job.token, report)
 
     def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signal has it
-        """SIGTERM, from whomever: the job is told, and goes on as long as it is let."""
+        """SIGTERM, from whomever: the job is told to leave, and goes on as long as it is let."""
         doing = self.doing
         if doing is not None:
-            doing[1].is_up = True
+            doing[1].is_leaving = True
 
 
 class Agent(_Doing):

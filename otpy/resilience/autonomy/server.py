@@ -10,6 +10,7 @@ from otpy.core.text import exception_line
 from otpy.core.value import value
 from otpy.events.resilience import AutonomyChanged
 from otpy.resilience.errand import Due, Errands
+from otpy.runtime.draining import draining_of
 from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
@@ -86,7 +87,7 @@ class AutonomyServer(GenServer):
         """A time has come, or who calls a function has ended."""
         match message:
             case Try(number=number):
-                if number == self._number:
+                if number == self._number and draining_of(self.system, self.ref) is None:
                     self._try()
             case Due():
                 self._errands.expired(message)

@@ -10,6 +10,7 @@ from otpy.core.value import value
 from otpy.resilience.configuration.document import Document
 from otpy.resilience.configuration.holding import problem_of
 from otpy.resilience.errors import ConfigurationError, ConfigurationFileError
+from otpy.runtime.draining import draining_of
 
 if TYPE_CHECKING:
     from otpy.actors.gen_server import GenServer
@@ -57,7 +58,7 @@ class Fetching:
 
     def rested(self, number: int) -> None:
         """A time to fetch has come."""
-        if number == self._number:
+        if number == self._number and not self._is_leaving():
             self.fetch()
 
     def wait(self, caller: Caller) -> None:
@@ -87,6 +88,9 @@ class Fetching:
 
     def _offered(self, document: Document) -> None:
         holding = self._holding
+        if self._is_leaving():  # what is new is for the next start
+            self._end(None)
+            return
         try:
             if not holding.is_news(document):
                 self._confirmed()
@@ -173,6 +177,10 @@ class Fetching:
         if asked is not None and asked > 0:
             return min(delay_as_asked(self._plan.backoff, self.failures - 1, asked, chance), 86_400.0)
         return delay(self._plan.backoff, self.failures - 1, chance)
+
+    def _is_leaving(self) -> bool:
+        """Whether the program drains, and nothing new is begun."""
+        return draining_of(self._actor.system, self._actor.ref) is not None
 
     def _rest(self, seconds: float) -> None:
         self._number += 1

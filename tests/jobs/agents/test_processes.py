@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from otpy.drain.begin import begin
 from otpy.jobs.args import unpack
 from support import errands
 
@@ -108,6 +109,22 @@ def test_one_that_hears_of_nothing_is_killed_after_the_grace(
     assert ends.wait(1) == [(made.id, "cancelled")]
     assert 0.3 <= time.monotonic() - began < 1.3
     assert not is_there(pid)
+
+
+@pytest.mark.parametrize("kind", [errands.attentive, errands.wait_long, errands.deaf], ids=lambda kind: kind.name)
+def test_in_a_drain_it_is_given_back_when_its_time_is_over(
+    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str, kind: Any
+) -> None:
+    """Those that hear of it leave, the other one is killed; of none an attempt is spent."""
+    client = started(system, tmp_path, kind, crews=[crew("process", spare=0)], grace=0.2)
+    made = client.enqueue(kind.new(pipe))
+    read(pipe)
+    course = begin(system, "by hand", 1.0)
+    assert ends.wait(1) == [(made.id, "ready")]
+    assert course.wait(20.0)
+    found = seen(client, made.id)
+    assert (found.attempt, found.releases, found.errors, found.crashes) == (0, 1, 0, 0)
+    assert course.left == []
 
 
 def test_a_killed_process_moves_its_job_at_once(system: otpy.System, ends: Ends, tmp_path: Path, pipe: str) -> None:
