@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from otpy.core.value import value
 
-__all__ = ["ActorRecord", "MailboxRecord", "ProcessRecord", "StateRecord"]
+__all__ = ["ActorRecord", "DrainRecord", "LateRecord", "MailboxRecord", "ProcessRecord", "StateRecord"]
 
 
 @value(kw_only=True)
@@ -120,3 +120,43 @@ class MailboxRecord:
     """The first of them, the next one first, as `cast put`, `call get from shop/web`, `info`; never what they hold."""
     doing: str | None = None
     """What the actor does at this moment; None without a process."""
+
+
+@value(kw_only=True)
+class LateRecord:
+    """Somebody who is not done in a drain, or has failed in it."""
+
+    path: str
+    """Whose."""
+    why: str
+    """What is not done, in words."""
+    thread: str | None = None
+    """The OS thread that runs its code."""
+    frame: str | None = None
+    """Where that code is."""
+    names: tuple[str, ...] = ()
+    """What it says is in flight."""
+    is_left: bool = False
+    """Whether nobody gives back what is not done."""
+
+
+@value(kw_only=True)
+class DrainRecord:
+    """How far the part of a program that runs in a process of its own has drained."""
+
+    has_returned: bool
+    """Whether all that were asked have returned."""
+    is_done: bool
+    """Whether they are done."""
+    is_at_rest: bool
+    """Whether nothing is in flight, and no message waits or is being handled."""
+    in_flight: int
+    """How many things somebody says are in flight."""
+    queue: int
+    """Messages that wait."""
+    resources: int
+    """What its actors have opened."""
+    late: tuple[LateRecord, ...]
+    """Who is not done, the first of them."""
+    failed: tuple[LateRecord, ...]
+    """Who has failed, the first of them."""

@@ -11,8 +11,9 @@ from otpy.events.draining import DrainEnded, DrainPhase
 from otpy.runtime.draining import Draining
 
 if TYPE_CHECKING:
-    from otpy.drain.ledger import Ledger
     from otpy.events.draining import DrainFailed, DrainLate
+    from otpy.runtime.far_drains import FarDrains
+    from otpy.runtime.ledger import Ledger
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -45,6 +46,8 @@ class Course:
         """Whether somebody has had it jump to its end."""
         self.ledger: Ledger | None = None
         """Who is asked in this phase."""
+        self.far: FarDrains | None = None
+        """The same for those in process children."""
         self.ref: Ref[Any] | None = None
         """The actor that drains."""
         self._phase_began = now

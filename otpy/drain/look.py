@@ -29,13 +29,22 @@ def look_at(system: System, course: Course | None) -> dict[str, Any]:
         queue += len(ref.mailbox or ())
         more = ref.more
         resources += len(more.resources or ()) if more is not None else 0
+    if course is not None and course.far is not None:
+        inside = course.far.counts()
+        flying, queue, resources = inside[0], queue + inside[1], resources + inside[2]
+        far = [_waiting(one.path, one.why, 0, one.names) for one in course.far.late()]
+    else:
+        flying, far = 0, []
     return _of_course(course) | {
-        "in_flight": len(flights) + sum(drain.count for drain in undone),
+        "in_flight": flying + len(flights) + sum(drain.count for drain in undone),
         "queue": queue,
         "resources": resources,
         "asked": len(asked),
-        "waits_for": [_of_drain(drain) for drain in undone[:TOLD]]
-        + [{"path": flight.where, "hook": "in_flight", "count": 1, "names": []} for flight in flights[:TOLD]],
+        "waits_for": [
+            *(_of_drain(drain) for drain in undone[:TOLD]),
+            *(_waiting(flight.where, "it is in flight", 1, ()) for flight in flights[:TOLD]),
+            *far[:TOLD],
+        ],
     }
 
 
@@ -54,4 +63,9 @@ def _of_course(course: Course | None) -> dict[str, Any]:
 
 
 def _of_drain(drain: Drain) -> dict[str, Any]:
-    return {"path": drain.ref.path, "hook": drain.hook, "count": drain.count, "names": list(drain.names)}
+    why = "it has not said that it is done" if drain.was_called else f"its {drain.hook} has not returned"
+    return _waiting(drain.ref.path, why, drain.count, drain.names)
+
+
+def _waiting(path: str, why: str, count: int, names: tuple[str, ...]) -> dict[str, Any]:
+    return {"path": path, "why": why, "count": count, "names": list(names)}

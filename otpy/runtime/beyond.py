@@ -11,7 +11,7 @@ from otpy.errors import OtpyError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otpy.core.record import ActorRecord, MailboxRecord, StateRecord
+    from otpy.core.record import ActorRecord, DrainRecord, MailboxRecord, StateRecord
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -53,6 +53,13 @@ class Beyond(Protocol):
 
     def doing(self, path: str) -> str:
         """As `Inspection.doing`."""
+
+    def drain(self, what: str, args: list[object], tell: Callable[[DrainRecord | None], object]) -> None:
+        """Have what is there take part in a drain; `tell` hears how far it is, or None when there is no answer.
+
+        `ask` has a hook called, with the reason and the seconds for it; `look` only looks; `save` has states written.
+        It is called in any thread, and must be quick.
+        """
 
     def end_now(self) -> None:
         """Kill its process with all of its group, and wait for nothing; for the handler of a signal."""

@@ -33,7 +33,7 @@ def has_work(ref: Ref[Any]) -> bool:
     return not len(ref.tok) and not isinstance(ref.current, str)
 
 
-def busy_below(system: System, top: Ref[Any] | None, apart: type[Any]) -> list[Ref[Any]]:
+def busy_below(system: System, top: Ref[Any] | None, apart: type[Any] | None) -> list[Ref[Any]]:
     """Who has work at and below an actor, with None in the whole system.
 
     Those of the class `apart` do not count, nor do errands: a call of a hub that hangs holds up nobody who leaves.
@@ -41,8 +41,9 @@ def busy_below(system: System, top: Ref[Any] | None, apart: type[Any]) -> list[R
     return [ref for ref in refs_below(system, top) if has_work(ref) and not _is_apart(ref.actor_class, apart)]
 
 
-def _is_apart(cls: type[Any], apart: type[Any]) -> bool:
-    return issubclass(cls, apart) or getattr(cls, "otpy_is_errand", False)  # pykka's own actors have none
+def _is_apart(cls: type[Any], apart: type[Any] | None) -> bool:
+    is_own = apart is not None and issubclass(cls, apart)
+    return is_own or getattr(cls, "otpy_is_errand", False)  # pykka's own actors have none
 
 
 def refs_below(system: System, top: Ref[Any] | None) -> Iterator[Ref[Any]]:
@@ -62,7 +63,7 @@ def _tops(system: System) -> list[Ref[Any]]:
 class Quiet:
     """Looks at the same tree again and again, until nobody in it has any work."""
 
-    def __init__(self, system: System, top: Ref[Any] | None, apart: type[Any]) -> None:
+    def __init__(self, system: System, top: Ref[Any] | None, apart: type[Any] | None = None) -> None:
         """Have not looked yet."""
         self._system = system
         self._top = top

@@ -17,6 +17,7 @@ from otpy.places.process.circles import leads_to
 from otpy.places.process.codec import error_parts
 from otpy.places.process.plain import to_list
 from otpy.places.process.say import Say
+from otpy.runtime.drain_share import share_of
 from otpy.runtime.links import Monitor, watch
 from otpy.runtime.look import lines_of
 from otpy.runtime.mailbox import poke
@@ -47,6 +48,14 @@ def answer(line: Line, system: System | None, number: int, what: str, args: list
         _tell_state(line, system, number, args[0])
     elif what == "resume" and not system.beyonds:
         _resume(line, system, number, args[0])
+    elif what in _DRAINS:
+        share_of(system)  # on this thread, the only one that makes it
+        if what == "drain_save":
+            threading.Thread(
+                target=_later, args=(line, system, number, what, args), name="otpy-save", daemon=True
+            ).start()
+        else:
+            _reply(line, number, lambda: _DRAINS[what](system, *args))
     elif what in _LOOKS and not system.beyonds:
         _reply(line, number, lambda: _LOOKS[what](system, *args))
     else:
@@ -61,6 +70,8 @@ def _later(line: Line, system: System, number: int, what: str, args: list[Any]) 
         _reply(line, number, lambda: to_list(system.state(args[0], timeout=60.0)))
     elif what in _LOOKS:
         _reply(line, number, lambda: _LOOKS[what](system, *args))
+    elif what in _DRAINS:
+        _reply(line, number, lambda: _DRAINS[what](system, *args))
     elif what in _VERBS:
         _reply(line, number, lambda: _VERBS[what](system, *args))
 
@@ -92,6 +103,11 @@ _LOOKS: dict[str, Callable[..., object]] = {
     "stack": lambda system, path: system.stack(path),
     "mailbox": lambda system, path, limit: to_list(system.mailbox(path, limit)),
     "busy": _busy,
+}
+_DRAINS: dict[str, Callable[..., object]] = {
+    "drain_ask": lambda system, *args: to_list(share_of(system).ask(*args)),
+    "drain_look": lambda system: to_list(share_of(system).look()),
+    "drain_save": lambda system: to_list(share_of(system).save()),
 }
 _VERBS: dict[str, Callable[..., object]] = {
     "kill": lambda system, path: system.kill(path),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
+from otpy.core.record import ActorRecord, DrainRecord, LateRecord, MailboxRecord, ProcessRecord, StateRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ def to_list(record: object) -> object:
     names = _NAMES.get(type(record))
     if names is not None:
         return [to_list(getattr(record, name)) for name in names]
-    return list(record) if isinstance(record, tuple) else record
+    return [to_list(one) for one in record] if isinstance(record, tuple) else record
 
 
 def read(kind: type[T], plain: object) -> T:
@@ -48,6 +48,12 @@ def _optional(reader: Callable[[object], object]) -> Callable[[object], object]:
     return lambda value: None if value is None else reader(value)
 
 
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError("items")  # noqa: TRY004 - as above
+    return value
+
+
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(type(one) is str for one in value):
         raise ValueError("texts")
@@ -62,9 +68,10 @@ _BY_ANNOTATION: dict[object, Callable[[object], object]] = {
     "float | None": _optional(_exactly(float, int)),
     "bool": _exactly(bool),
     "tuple[str, ...]": _texts,
+    "tuple[LateRecord, ...]": lambda value: tuple(read(LateRecord, one) for one in _items(value)),
     "ProcessRecord | None": _optional(lambda value: read(ProcessRecord, value)),
 }
-_KINDS: tuple[type[Any], ...] = (ActorRecord, MailboxRecord, ProcessRecord, StateRecord)
+_KINDS: tuple[type[Any], ...] = (ActorRecord, DrainRecord, LateRecord, MailboxRecord, ProcessRecord, StateRecord)
 _NAMES = {kind: tuple(field.name for field in fields(kind)) for kind in _KINDS}
 # A field of a new type fails here, at import, until it gets its reader.
 _READERS = {kind: [(field.name, _BY_ANNOTATION[field.type]) for field in fields(kind)] for kind in _KINDS}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from otpy.core.record import ActorRecord, MailboxRecord, ProcessRecord, StateRecord
+from otpy.core.record import ActorRecord, DrainRecord, MailboxRecord, ProcessRecord, StateRecord
 from otpy.errors import ActorBusyError, BlockingError, ChildStateError, OtpyError
 from otpy.places.process.limits import limit_texts, usage
 from otpy.places.process.plain import read
@@ -87,6 +87,17 @@ class View:
                 return out, is_queued, [str(path) for path in paths]
         return None
 
+    def drain(self, what: str, args: list[object], tell: Callable[[DrainRecord | None], object]) -> None:
+        """As `Beyond.drain`."""
+
+        def hear(answer: object) -> None:
+            try:
+                tell(None if answer is None else read(DrainRecord, answer))
+            except ValueError:  # as `_nonsense`, but nobody waits for it here
+                tell(None)
+
+        self._put(_Told(self._ref, self._ref.path, hear), f"drain_{what}", args)
+
     def end_now(self) -> None:
         """As `Beyond.end_now`."""
         pid = self._child.pid
@@ -133,11 +144,13 @@ class View:
         return f"in process {pid}, which has not answered within {seconds:g} s"
 
     def _ask(self, what: str, *args: object) -> Look:
+        return self._put(Look(self._ref, str(args[0])), what, list(args))
+
+    def _put(self, look: Look, what: str, args: list[object]) -> Look:
         line = self._child.line
-        look = Look(self._ref, str(args[0]))
         number = look.number = line.expect(look)
         look.line = line
-        line.say(Say.LOOK, number, what, list(args))
+        line.say(Say.LOOK, number, what, args)
         if self._ref.reason is not None:  # listed, then looked; a death sets its reason, then tells those listed
             bury(self._ref)
         return look
@@ -223,6 +236,23 @@ class Look:
         """The child has ended."""
         self._is_gone = True
         self._done.set()
+
+
+class _Told(Look):
+    """One whose answer is told on, and nobody waits for."""
+
+    def __init__(self, target: Ref[Any], path: str, tell: Callable[[object], object]) -> None:
+        super().__init__(target, path)
+        self._tell = tell
+
+    def resolve(self, value: object) -> None:
+        self._tell(value)
+
+    def break_off(self, error: BaseException) -> None:  # noqa: ARG002 - it is asked again, or is late
+        self._tell(None)
+
+    def fail(self, _: Reason) -> None:
+        self._tell(None)
 
 
 def here_is_loop() -> bool:

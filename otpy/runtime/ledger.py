@@ -13,7 +13,6 @@ from otpy.runtime.stopping import describe_late
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from otpy.drain.plan import Phase
     from otpy.runtime.draining import Flight
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
@@ -91,7 +90,7 @@ def _living(drains: dict[Drain, None]) -> dict[Drain, None]:
     return drains
 
 
-def late_drain(system: System, phase: Phase, drain: Drain) -> DrainLate:
+def late_drain(system: System, phase: str, drain: Drain) -> DrainLate:
     """Who was asked, and is not done."""
     if not drain.was_called:
         why = f"its {drain.hook} has not returned; {doing(system, drain.ref)}"
@@ -103,14 +102,14 @@ def late_drain(system: System, phase: Phase, drain: Drain) -> DrainLate:
     return DrainLate(path=place.path, phase=phase, why=why, thread=place.thread, frame=place.frame, names=drain.names)
 
 
-def late_actor(system: System, phase: Phase, ref: Ref[Any]) -> DrainLate:
+def late_actor(system: System, phase: str, ref: Ref[Any]) -> DrainLate:
     """Who has not worked off its messages."""
     place = describe_late(system, ref)
     why = f"{len(ref.mailbox or ())} messages waiting; {doing(system, ref)}"
     return DrainLate(path=place.path, phase=phase, why=why, thread=place.thread, frame=place.frame)
 
 
-def late_flight(phase: Phase, flight: Flight) -> DrainLate:
+def late_flight(phase: str, flight: Flight) -> DrainLate:
     """What is still in flight."""
     where = flight.where if flight.ref is not None else f"{flight.system.name} (thread {flight.where})"
     return DrainLate(
@@ -118,7 +117,7 @@ def late_flight(phase: Phase, flight: Flight) -> DrainLate:
     )
 
 
-def failures(phase: Phase, drains: Iterable[Drain]) -> list[DrainFailed]:
+def failures(phase: str, drains: Iterable[Drain]) -> list[DrainFailed]:
     """Whose hook has raised."""
     return [
         DrainFailed(path=drain.ref.path, phase=phase, problem=drain.problem)
