@@ -51,6 +51,11 @@ class FleetServer(GenServer):
         self.send_interval(TICK, Tick())
 
     @property
+    def otpy_handle(self) -> FleetView | None:
+        """What it keeps; None before its `init`."""
+        return self.view if hasattr(self, "view") else None
+
+    @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the fleet stands."""
         return f"FleetView {self.view.words()}" if hasattr(self, "view") else "FleetView"

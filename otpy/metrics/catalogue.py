@@ -105,6 +105,14 @@ RESILIENCE = (
     Entry("otpy_autonomy_state", "gauge", ("autonomy", "state"), "1 for the state that it is in, 0 for others"),
 )
 
+HUB = (
+    Entry("otpy_fleet_agents", "gauge", ("fleet", "state"), "Agents of a `FleetView`, each in one state"),
+    Entry("otpy_fleet_share", "gauge", ("fleet",), "The part of them that is alive, of those that should be"),
+    Entry("otpy_fleet_storm", "gauge", ("fleet",), "Whether more agents arrive than should"),
+    Entry("otpy_fleet_beats_total", "counter", ("fleet",), "Heartbeats that were taken"),
+    Entry("otpy_fleet_beats_passed_over_total", "counter", ("fleet", "why"), "Heartbeats that were not"),
+)
+
 DRAINS = (
     Entry("otpy_drain_started_total", "counter", ("reason",), "Drains, by who told the program to stop"),
     Entry("otpy_drain_in_progress", "gauge", (), "Drains that go on: of the program, or of parts of it"),
@@ -127,5 +135,5 @@ FLEET = (
 )
 """What `AgentMetrics` says of itself."""
 
-CATALOGUE = {entry.name: entry for entry in (*KERNEL, *JOBS, *RESILIENCE, *DRAINS, *OWN)}
+CATALOGUE = {entry.name: entry for entry in (*KERNEL, *JOBS, *RESILIENCE, *HUB, *DRAINS, *OWN)}
 """By name, of what a program says of itself."""

@@ -1,9 +1,10 @@
-"""What is read of breakers, outboxes, configurations and autonomies: their published state."""
+"""What is read of breakers, outboxes, configurations, autonomies and fleets: their published state."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from otpy.fleet.server import FleetServer
 from otpy.resilience.autonomy.line import AutonomyState
 from otpy.resilience.autonomy.server import AutonomyServer
 from otpy.resilience.configuration.keeper import Keeper as ConfigurationKeeper
@@ -14,6 +15,7 @@ from otpy.resilience.snapshot import State
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otpy.fleet.handle import FleetView
     from otpy.metrics.reading import Sheet
     from otpy.resilience.autonomy.handle import Autonomy
     from otpy.resilience.breaker import Breaker
@@ -55,10 +57,31 @@ def _autonomy(autonomy: Autonomy, sheet: Sheet) -> None:
         sheet.set("otpy_autonomy_state", autonomy.state == state, autonomy.name, state)
 
 
+def _fleet(view: FleetView, sheet: Sheet) -> None:
+    look, name = view.look(), view.name
+    whole = look.whole
+    states = {
+        "alive": whole.alive - whole.degraded - whole.draining,
+        "degraded": whole.degraded,
+        "draining": whole.draining,
+        "silent": whole.silent,
+        "dead": whole.dead,
+        "never_seen": whole.never_seen,
+    }
+    for state, number in states.items():
+        sheet.set("otpy_fleet_agents", number, name, state)
+    sheet.set("otpy_fleet_share", whole.share, name)
+    sheet.set("otpy_fleet_storm", look.is_storm, name)
+    sheet.set("otpy_fleet_beats_total", look.beats, name)
+    for why in ("late", "fenced", "refused", "malformed"):
+        sheet.set("otpy_fleet_beats_passed_over_total", getattr(look, why), name, why)
+
+
 SERVICES: dict[type[Any], Callable[[Any, Sheet], None]] = {
     BreakerServer: _breaker,
     OutboxKeeper: _outbox,
     ConfigurationKeeper: _configuration,
     AutonomyServer: _autonomy,
+    FleetServer: _fleet,
 }
 """Who keeps one, and how it is read."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from otpy.fleet import FleetView
 from otpy.metrics import Metrics
 from otpy.resilience import Autonomy, Outbox, Topic
 from support.configurations import Rates, running
@@ -96,3 +97,23 @@ def test_an_autonomy_that_is_on_its_own(timed: otpy.System, clock: VirtualClock)
     autonomy.hold("gps", "no fix")
 
     assert state(metrics, "otpy_autonomy_state", "hub") == ["degraded"]
+
+
+def test_a_fleet_of_which_some_are_silent(timed: otpy.System, clock: VirtualClock) -> None:
+    metrics = Metrics(timed)
+    fleet = FleetView("fleet", period=10.0)
+    timed.start(fleet.child())
+    for name in ("a", "b", "c", "d"):
+        fleet.beat(name, state="degraded" if name == "d" else "normal")
+    fleet.expect(["e"])
+
+    clock.advance(50.0)
+    fleet.beat("a")
+
+    states = {state: number for (_, state), number in figures(metrics, "otpy_fleet_agents").items() if number}
+    assert sum(states.values()) == 5
+    assert states["alive"] == 1
+    assert states["silent"] + states.get("dead", 0) == 3
+    assert states["never_seen"] == 1
+    assert figure(metrics, "otpy_fleet_share", "fleet") == pytest.approx(0.2)
+    assert figure(metrics, "otpy_fleet_beats_total", "fleet") == 5
