@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.text import exception_line, visible
 from otpy.health.look import HealthLine, HealthLook, looked
 from otpy.health.parts import PARTS
-from otpy.runtime.records import children_of
+from otpy.runtime.records import children_of, is_in_init
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -59,7 +59,7 @@ def _lines(system: System) -> Iterator[HealthLine]:
 
 def _start_problem(system: System) -> str | None:
     root = system.root
-    if root is None or root.is_starting():
+    if root is None or is_in_init(root):
         return "the tree is not up yet"
     return None if root.reason is None else f"the tree has ended: {visible(str(root.reason))}"
 
@@ -103,7 +103,7 @@ def _is_ordinary(ref: Ref[Any]) -> bool:
 def _child_problem(child: Child, entry: ChildEntry, now: float) -> str | None:
     because = f", after {visible(str(entry.last_exit), 500)}" if entry.last_exit is not None else ""
     if child.ref is not None and child.ref.reason is None:
-        return f"it is being started again{because}" if child.ref.is_starting() and entry.restarts else None
+        return f"it is being started again{because}" if because and is_in_init(child.ref) else None
     if entry.given_up:
         return f"it was given up{because}"
     if entry.due is not None:

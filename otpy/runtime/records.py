@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Child", "ChildEntry", "Children", "child_record", "children_of", "kept_by", "record_of", "records_below"]
+__all__ = [
+    "Child",
+    "ChildEntry",
+    "Children",
+    "child_record",
+    "children_of",
+    "is_in_init",
+    "kept_by",
+    "record_of",
+    "records_below",
+]
 
 MAX_LINKS = 20
 """Links that a record names; a hub may have a hundred thousand."""
@@ -168,13 +178,18 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
 def _status(ref: Ref[Any], *, running: bool) -> str:
     if ref.reason is not None:  # its supervisor may be suspended, and not have heard of its end
         return "zombie" if ref in ref.system.undead else "stopped"
-    if ref.is_starting() or ref.current == "init":
+    if is_in_init(ref):
         return "starting"
     if ref.is_suspended():
         return "suspended"
     if ref.current == "terminate" or (ref.more is not None and ref.more.stopping):
         return "stopping"
     return "running" if running else "idle"
+
+
+def is_in_init(ref: Ref[Any]) -> bool:
+    """Whether it has not begun to work: somebody waits for its start, or its `init` runs."""
+    return ref.is_starting() or ref.current == "init"
 
 
 def _strategy(ref: Ref[Any]) -> str | None:

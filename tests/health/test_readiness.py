@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import otpy
@@ -62,6 +63,46 @@ def test_a_required_child_that_waits_for_its_restart_makes_it_unready_until_it_i
     system.clock.advance(10.0)
     assert down(system) == []
     system.stop()
+
+
+def test_a_required_child_whose_restart_takes_long_makes_it_unready(system: otpy.System) -> None:
+    starting = threading.Event()
+    opened = threading.Event()
+
+    class Slow(otpy.GenServer):
+        def init(self) -> None:
+            if opened.is_set():
+                opened.clear()
+                starting.set()
+                opened.wait(20.0)
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Slow)]
+
+    system.start_root(otpy.child(Shop))
+    opened.set()
+    system.kill("t/Slow")
+    assert starting.wait(20.0)
+    seen = down(system)
+    opened.set()
+    system.wait_idle()
+
+    assert seen == ["t/Slow: it is being started again, after killed"]
+    assert down(system) == []
+
+
+def test_a_tree_in_whose_start_somebody_asks_is_not_up_yet() -> None:
+    seen = []
+
+    class Early(otpy.GenServer):
+        def init(self) -> None:
+            seen.extend(down(self.system))
+
+    system = tree(otpy.child(Early))
+    system.stop()
+
+    assert seen == ["started: the tree is not up yet"]
 
 
 def test_a_child_that_was_given_up_by_a_limit_of_its_own_makes_it_unready() -> None:
