@@ -54,6 +54,7 @@ class Session:
         self._environment = os.environ | {
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "XDG_RUNTIME_DIR": str(sockets),
+            "TMPDIR": str(folder),  # names are looked for below it as well, and others run programs here
             "PYTHONPATH": os.pathsep.join(sys.path),
             "PYTHONUNBUFFERED": "1",
             "COLUMNS": "100",
@@ -90,6 +91,8 @@ class Session:
                 self._end(terminal)
                 self._programs[terminal] = self._open(command)
             self._await(terminal, block, shown)
+            if command == "^C":
+                self._programs[terminal].wait(PATIENCE)  # a reader waits for the prompt
 
     def _await(self, terminal: str, block: Block, shown: list[str]) -> None:
         """Read what a terminal prints until the last of these lines has come; what lies between may be more."""
