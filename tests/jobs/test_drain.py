@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,18 +15,24 @@ from otpy.jobs.cron import cron
 from otpy.jobs.decisions import Snooze
 from otpy.jobs.kind import job
 from otpy.jobs.setup import Crew
+from otpy.jobs.store.sqlite import SqliteStore
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.testing import Gate, Recorder
+from support.programs import Program
 
 from .agents.works import crew, seen, started
+from .pair import LEASE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import otpy
     from otpy.drain.course import Course
     from otpy.jobs.client import Client
     from otpy.testing import VirtualClock
+
+    from .pair import Pair
 
 BUDGET = 100.0
 SOFT = 60.0
@@ -226,7 +234,7 @@ def test_no_schedule_fires_in_a_drain(timed: otpy.System, clock: VirtualClock, t
     client.enqueue(kind.new())
     gate.reached()
     begin(timed, "by hand", 1_000.0)
-    clock.advance(300.0)
+    clock.advance(130.0)
     assert states(client) == {"running": 1}
     gate.open()
     clock.advance(1.0)
@@ -253,3 +261,74 @@ def test_an_agent_that_ends_is_not_replaced_and_readiness_says_why(
     ]
     gate.open()
     clock.advance(1.0)
+
+
+def test_on_a_file_who_works_leads_on_until_its_work_has_ended(make: Callable[..., Pair], gate: Gate) -> None:
+    def hold() -> None:
+        gate.wait()
+
+    kind: Any = job(timeout=None)(hold)
+    pair = make(kinds=[kind])
+    pair.client(0).enqueue(kind.new())
+    gate.reached()
+    course = begin(pair.systems[0], "by hand", BUDGET)
+    pair.clock.advance(5 * LEASE)
+    assert (pair.leads(), course.has_ended()) == (["a"], False)
+    gate.open()
+    pair.clock.advance(1.0)
+    assert (pair.leads(), course.has_ended(), states(pair.client(1))) == (["a"], True, {"done": 1})
+    assert pair.systems[0].stop(timeout=5.0) == []
+    pair.clock.advance(1.0)
+    assert pair.leads() == ["b"]
+
+
+def test_a_program_that_drains_is_not_elected(make: Callable[..., Pair]) -> None:
+    pair = make()
+    begin(pair.systems[1], "by hand", BUDGET)
+    pair.clock.advance(1.0)
+    pair.kill(0)
+    pair.clock.advance(3 * LEASE)
+    assert pair.leads() == []
+
+
+PROGRAM = """
+    from otpy import jobs
+    @jobs.job
+    def work(is_stubborn):
+        say("begun")
+        if is_stubborn:
+            threading.Event().wait()
+        (FOLDER / "pipe").read_text()
+    class Tree(otpy.Supervisor):
+        def children(self):
+            return [jobs.engine(FOLDER / "jobs.db", [work], crews=[jobs.Crew(name="one", size=1, spare=0)], lease=60.0)]
+    class Asker(otpy.GenServer):
+        def init(self):
+            self.spawn_link(Tree)
+            jobs.of(self.system).enqueue_all([work.new(IS_STUBBORN) for _ in range(3)])
+    sys.exit(otpy.main(Asker, control="off", shutdown=SHUTDOWN))
+"""
+
+
+@pytest.mark.parametrize(("how", "shutdown", "code"), [("well", 25.0, 0), ("stubborn", 1.0, 75)])
+def test_the_exit_code_says_whether_a_job_was_left_to_its_lease(
+    tmp_path: Path, how: str, shutdown: float, code: int
+) -> None:
+    """Of those that were not begun none is claimed, and no attempt is spent."""
+    os.mkfifo(tmp_path / "pipe")
+    is_stubborn = how == "stubborn"
+    source = PROGRAM.replace("IS_STUBBORN", str(is_stubborn)).replace("SHUTDOWN", str(shutdown))
+    with Program(tmp_path, source) as program:
+        assert program.line() == "begun"
+        program.send(signal.SIGTERM)
+        if not is_stubborn:
+            (tmp_path / "pipe").write_text("go on")
+        out, err = program.process.communicate(timeout=20)
+        assert (program.process.returncode, out) == (code, b"")
+    assert (b"job 1, __main__.work" in err) == is_stubborn
+    store = SqliteStore(tmp_path / "jobs.db")
+    with store.transaction() as tx:
+        found = [tx.get(number) for number in (1, 2, 3)]
+    store.close()
+    first = ("running", 1) if is_stubborn else ("done", 1)
+    assert [(one.state, one.attempt) for one in found if one is not None] == [first, ("ready", 0), ("ready", 0)]

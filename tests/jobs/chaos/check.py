@@ -68,6 +68,7 @@ def _said(steps: list[Step], lines: Lines) -> Iterator[str]:
     for job, row in rows.items():
         if row["state"] == "done" and row["token"] not in done[job]:
             yield f"I2: job {job} is done by {row['token']}, which did nothing"
+    yield from (f"I9: {line['claimed']} were claimed in a drain" for line in lines if "claimed" in line)
     paid = Counter(line["paid"] for line in lines if "paid" in line)
     yield from (f"I2: {job} paid {count} times" for job, count in paid.items() if count > rows[job]["token"])
 

@@ -15,9 +15,11 @@ from otpy.errors import StartError
 from otpy.jobs.client import of
 from otpy.jobs.model.lead import SHARED
 from otpy.jobs.store.postgres import guest, session
+from otpy.jobs.store.postgres.transaction import PostgresTransaction
 
+from .ends import wind_up
 from .terms import UNDER
-from .works import STAMP, Asking, begin, engine, history, kill_one
+from .works import STAMP, Asking, begin, engine, kill_one
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,8 +65,7 @@ def live(folder: Path, life: Life, where: Where, url: str, lease: float = LEASE)
         if not (folder / CALM).exists():
             _be_busy(system, asking)
         time.sleep(asking.chance.uniform(0.02, 0.3))
-    left = system.stop(timeout=10.0)
-    history().say(stopped=[str(one) for one in left])
+    left = wind_up(system, life, PostgresTransaction)
     return 1 if left or not told else 0
 
 

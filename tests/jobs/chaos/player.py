@@ -17,7 +17,9 @@ from otpy.core.clock import wall_clock
 from otpy.jobs.client import of
 from otpy.jobs.engine import Engine
 from otpy.jobs.store.sqlite.store import SqliteStore
+from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
+from .ends import wind_up
 from .history import on_file
 from .plan import LEASE, Life
 from .works import ACT, SCHEDULES, TICK, Asking, begin, engine, history, kill_one
@@ -25,8 +27,6 @@ from .works import ACT, SCHEDULES, TICK, Asking, begin, engine, history, kill_on
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 
     from .plan import Where
 
@@ -68,8 +68,7 @@ def play(folder: Path, life: Life, where: Where, shift_ms: int, *, is_last: bool
             break
         if not is_last:
             _work_on(client, life, told)
-    left = system.stop(timeout=10.0)
-    history().say(stopped=[str(one) for one in left])
+    wind_up(system, life, SqliteTransaction)
 
 
 def _shift(life: Life, shift_ms: int) -> None:
