@@ -13,6 +13,7 @@ COMMANDS = {
     "check": "otpy.cli.check:check",
     "doctor": "otpy.cli.doctor:doctor",
     "demo": "otpy.cli.demo:demo",
+    "drain": "otpy.cli.drain:drain",
     "explain": "otpy.cli.explain:explain",
     "health": "otpy.cli.health:health",
     "fleet": "otpy.cli.fleet:fleet",

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["number", "rehearsal_view", "roll_view", "steps_since"]
+__all__ = [
+    "drain_line",
+    "drain_view",
+    "ended_view",
+    "is_clean",
+    "number",
+    "rehearsal_view",
+    "roll_view",
+    "steps_since",
+]
 
 STYLES = {"late": "red", "doubt": "yellow"}
 FEW = 5
@@ -33,6 +42,62 @@ def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
         lines.append(Text(f"{int(number(seen['left_out']))} more are not shown"))
     lines += _taking_part(maps(seen.get("hooks")))
     return Group(*lines)
+
+
+def drain_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
+    """How far a drain is: what is left to be done, each on a line."""
+    lines = [Text(f"{visible(path, 500)} drains: {visible(str(seen.get('reason')), 500)}", style="bold")]
+    lines += [Text(f"  {title:<10}{text}") for title, text in _left_to_do(seen)]
+    lines += [Text(f"  {visible(str(one), 2_000)}", style="red") for one in listed(seen.get("late"))]
+    return Group(*lines)
+
+
+def drain_line(path: str, seen: Mapping[str, Any]) -> str:
+    """The same as a line of a log."""
+    return f"{visible(path, 500)}: " + ", ".join(f"{title} {text}" for title, text in _left_to_do(seen))
+
+
+def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
+    """How a drain has ended: how long it took, and who has overrun it, with where it was and what it had."""
+    name, took = visible(path, 500), f"{number(seen.get('since')):.3g} s"
+    lines = [
+        Text(f"{title}  {visible(str(one), 2_000)}", style="red")
+        for title, key in (("late", "late"), ("left", "undone"))
+        for one in listed(seen.get(key))
+    ]
+    if not seen:
+        lines.append(Text(f"{name} has ended"))
+    elif seen.get("phase") != "exit":
+        lines.append(Text(f"{name} has been seen last in {visible(str(seen.get('phase')), 40)}, after {took}"))
+    elif not is_clean(seen):
+        lines.append(Text(f"{name} has stopped after {took}, and something was left undone"))
+    else:
+        overrun = ", with some late, who have given back what they had" if lines else ""
+        lines.append(Text(f"{name} has drained and stopped in {took}{overrun}"))
+    return Group(*lines)
+
+
+def is_clean(seen: Mapping[str, Any]) -> bool:
+    """Whether nothing was left undone, as far as was seen. Who is late and gives back what it has leaves nothing."""
+    return not listed(seen.get("undone"))
+
+
+def _left_to_do(seen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    left = f", {duration(number(seen.get('left')))} left" if seen.get("left") is not None else ""
+    yield "phase", f"{visible(str(seen.get('phase')), 40)}{left}"
+    yield "in flight", str(int(number(seen.get("in_flight"))))
+    yield "queue", counted(int(number(seen.get("queue"))), "message")
+    yield "resources", f"{int(number(seen.get('resources')))} open"
+    waits = [_waited(one) for one in maps(seen.get("waits_for"))]
+    if waits:
+        yield "waits for", ", ".join(waits[:FEW]) + (f" and {len(waits) - FEW} more" if len(waits) > FEW else "")
+
+
+def _waited(one: Mapping[str, Any]) -> str:
+    """Who is not done, and what it has."""
+    names = ", ".join(visible(str(name), 80) for name in listed(one.get("names")))
+    what = f"{int(number(one.get('count')))} in flight" if one.get("count") else visible(str(one.get("hook")), 40)
+    return f"{visible(str(one.get('path')), 200)} ({what}{f': {names}' if names else ''})"
 
 
 ROLLS = {"rolling": "yellow", "stopping": "yellow", "done": "green", "stopped": "red"}
@@ -71,6 +136,11 @@ def steps_since(seen: Mapping[str, Any], told: int) -> list[str]:
 def maps(plain: object) -> list[Mapping[str, Any]]:
     """The maps in a list, as a program sent it."""
     return [one for one in plain if isinstance(one, dict)] if isinstance(plain, list) else []
+
+
+def listed(plain: object) -> list[object]:
+    """A list, as a program sent it."""
+    return plain if isinstance(plain, list) else []
 
 
 def number(plain: object) -> float:

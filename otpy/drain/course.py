@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.number import is_number
@@ -50,6 +51,8 @@ class Course:
         """The same for those in process children."""
         self.ref: Ref[Any] | None = None
         """The actor that drains."""
+        self.over = threading.Event()
+        """Set when all has stopped."""
         self._phase_began = now
 
     @property
@@ -127,6 +130,7 @@ class Course:
         self.system.events.emit(
             DrainEnded(path=self.path, reason=self.reason, seconds=seconds, left=tuple(self.left[:MAX_LATE]))
         )
+        self.over.set()
 
 
 def check_within(within: object) -> float:

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["drain", "drain_look"]
 
+LAST = 5.0
+"""Seconds beyond its time for which the end of a drain is waited for: what keeps a program from its end is slow."""
+
 
 @register("drain", right="operate")
 def drain(system: Inspected, params: Params) -> object:
     """Have the program, or the part at `path`, drain and stop `within` so many seconds; answered at once.
 
-    With `wait` it is answered when that is done, of a whole program as far as it goes before it is stopped; with
-    `release` false a part is not stopped, for whoever asks has it started again.
+    With `wait` it is answered when all has stopped, or should have by then; with `release` false a part is not stopped,
+    for whoever asks has it started again, and that is the end of its drain.
     """
     whole = cast("System", system)
     path = text_of(params, "path")
@@ -35,8 +38,11 @@ def drain(system: Inspected, params: Params) -> object:
     reason = f"{visible(text_of(params, 'reason') or 'otpy drain', 200)} by {text_of(params, ASKER) or 'somebody'}"
     if path is None or path == system.name:
         system.request_stop(reason, within=within)
-    course = begin(whole, reason, within, path=path, has_release=params.get("release") is not False)
-    if params.get("wait") is True:
+    has_release = params.get("release") is not False
+    course = begin(whole, reason, within, path=path, has_release=has_release)
+    if params.get("wait") is True and has_release:
+        course.over.wait(course.remaining() + LAST)
+    elif params.get("wait") is True:
         course.wait(within)
     return look_at(whole, course)
 
