@@ -248,6 +248,35 @@ def test_a_port_that_is_taken_is_told(system: otpy.System) -> None:
             system.start(HttpHealth(bind=bind).child())
 
 
+def test_one_that_was_killed_gives_its_port_to_the_next(system: otpy.System) -> None:
+    """Its resources are closed when it comes to that, which may be after the next one has started."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        http = HttpHealth(bind=f"127.0.0.1:{free.getsockname()[1]}")
+
+    class Shop(otpy.Supervisor):
+        max_restarts = 10
+
+        def children(self) -> list[otpy.ChildSpec]:
+            return [http.child()]
+
+    shop = system.start(Shop)
+    for _ in range(10):
+        ref = system.find(f"{shop.path}/health")
+        assert ref is not None
+        monitor = ref.monitor()
+        system.kill(ref.path)
+        monitor.wait(PATIENCE)
+        shop.call(otpy.Supervisor.which_children)
+        assert get(http, "/livez") == (200, "ok\n")
+    assert system.record(f"{shop.path}/health").restarts == 10
+    shop.stop()
+
+
+def test_each_port_has_one_who_serves_it(system: otpy.System) -> None:
+    with served(system) as http, pytest.raises(StartError, match="is served by t/health: each needs"):
+        system.start(http.child().opts(id="other"))
+
+
 @pytest.mark.parametrize("bind", ["", "9090", ":9090", "localhost", "localhost:http", "127.0.0.1:70000", None])
 def test_there_is_no_address_that_is_not_named(bind: str) -> None:
     with pytest.raises(SpecError, match="an address and a port"):

@@ -24,6 +24,7 @@ from otpy.runtime.request import cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
 __all__ = ["HttpHealth"]
@@ -77,7 +78,9 @@ class HttpHealth:
             if not (is_number(number) and number > 0):
                 raise SpecError("HttpHealth", f"{word}={safe_repr(number)}: a number > 0")
         self.address: str | None = None
-        """Where it listens, as `127.0.0.1:43211`; None while it does not."""
+        """Where it listens, or has listened last, as `127.0.0.1:43211`; None before."""
+        self.kept: tuple[Ref[Any], Serving] | None = None
+        """Who serves, and by what."""
 
     def child(self) -> ChildSpec:
         """The spec of the actor that serves, for the tree."""
@@ -91,6 +94,11 @@ class HttpServer(GenServer):
         """Listen; not started when that cannot be."""
         self._options = options
         self._scrape: Scrape | None = None
+        if options.kept is not None:
+            other, before = options.kept
+            if other.is_alive():
+                return Stop(Exit(f"{options.bind} is served by {other.path}: each needs an HttpHealth of its own"))
+            before.close()  # that of one that was killed, which may not have come to it yet
         try:
             listener = _listen(options.host, options.port)
         except OSError as error:
@@ -107,6 +115,7 @@ class HttpServer(GenServer):
             serving.scrape = self._scrape = Scrape(self._exposed(options.metrics), serving.wake)
         options.address = _shown(listener.getsockname())
         self.use(serving)
+        options.kept = self.ref, serving
         return None
 
     @property

@@ -87,7 +87,10 @@ class Serving:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Take no more clients, let those go that have their answers, and end."""
+        self.close()
+
+    def close(self) -> None:
+        """Take no more clients, let those go that have their answers, and end; twice is once, from any thread."""
         self._close_by = time.monotonic() + GRACE
         self.wake()
         self._thread.join(2 * GRACE)
