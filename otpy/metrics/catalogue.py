@@ -36,6 +36,7 @@ KERNEL = (
     Entry("otpy_actors", "gauge", (), "Actors that live in this process"),
     Entry("otpy_actors_busy", "gauge", (), "Actors that are in a message now: the work in flight"),
     Entry("otpy_actors_suspended", "gauge", (), "Actors that somebody has suspended"),
+    Entry("otpy_in_flight", "gauge", (), "What is inside of blocks of `otpy.in_flight()`"),
     Entry("otpy_process_children", "gauge", (), "Actors that run in a process of their own"),
     Entry("otpy_threads", "gauge", (), "Threads that the system has for its actors"),
     Entry("otpy_run_queue", "gauge", (), "Actors that have something to do and wait for a thread"),

@@ -66,6 +66,13 @@ def test_what_waits_and_what_is_in_flight_is_seen(system: otpy.System) -> None:
     assert figure(metrics, "otpy_actors_busy") == 0
 
 
+def test_what_is_in_flight_outside_of_actors_is_seen(system: otpy.System) -> None:
+    metrics = Metrics(system)
+    with system.in_flight():
+        assert figure(metrics, "otpy_in_flight") == 1
+    assert figure(metrics, "otpy_in_flight") == 0
+
+
 def test_a_zombie_is_there_until_its_code_ends(system: otpy.System) -> None:
     metrics = Metrics(system)
     doer = system.start(otpy.child(Doer))
