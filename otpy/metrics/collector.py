@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from otpy.metrics.reading import Reading
+
+log = logging.getLogger("otpy")
 
 __all__ = ["MOST", "PATIENCE", "Metrics"]
 
@@ -71,6 +74,7 @@ class Metrics:
         self._engines = Engines(system, seconds, self._failed)
         self._engines.begin()
         self._drains = Drains(system, self._counting)
+        self._told: set[str] = set()  # parts that have failed
         self.registry.register(self)
 
     def read(self) -> Reading:
@@ -81,8 +85,11 @@ class Metrics:
             sheet.set("otpy_scrape_failures_total", 0, part)
             try:
                 read(sheet)
-            except Exception:  # noqa: BLE001 - one part that is broken must not take all others along
+            except Exception:  # one part that is broken must not take all others along
                 self._failed(part)
+                if part not in self._told:  # each scrape would say the same
+                    self._told.add(part)
+                    log.exception("metrics of %s: %s cannot be read", self._system.name, part)
         self._counting.read(sheet)
         sheet.set("otpy_scrape_seconds", perf_counter() - began)
         return sheet.reading

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import otpy
 from otpy.metrics import CATALOGUE, Metrics
 from otpy.metrics.catalogue import FLEET
+from otpy.metrics.engines import Engines
 from support.doer import Doer
-from support.prometheus import promtool
+from support.prometheus import figure, promtool
 from support.source import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 PAGE = ROOT / "docs/reference/metrics.md"
 
@@ -74,3 +77,19 @@ except ImportError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
 
     assert "pip install otpy[metrics]" in done.stdout
+
+
+def test_a_part_that_is_broken_is_told_once_and_takes_no_other_along(
+    system: otpy.System, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("broken")
+
+    metrics = Metrics(system)
+    monkeypatch.setattr(Engines, "read", broken)
+    with caplog.at_level("ERROR", "otpy"):
+        for _ in range(2):
+            assert figure(metrics, "otpy_actors") == 0
+
+    assert [record.message for record in caplog.records] == ["metrics of t: jobs cannot be read"]
+    assert figure(metrics, "otpy_scrape_failures_total", "jobs") == 3  # with this one
