@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.fleet.labels import NEVER
+from otpy.fleet.labels import NEVER, SILENT
 
 if TYPE_CHECKING:
     from otpy.fleet.labels import LabelSet
@@ -60,8 +60,8 @@ class Lives:
     """What is known of the earlier lives of one agent; only those that have been restarted have one.
 
     Incarnations are told apart by their ids alone. Which of two is the later one a clock cannot say for sure: it may
-    have been set back in between. So one that says it began earlier has to be heard twice, without the other in
-    between. A beat that was merely late on its way is not: an agent has one under way at most.
+    have been set back in between. So one that says it began earlier, or was taken for over, has to go on beating while
+    the other does not. Beats that were merely late on their way do not: they come one after the other, or all at once.
     """
 
     __slots__ = ("fenced", "past", "pretender", "restarts")
@@ -73,22 +73,25 @@ class Lives:
         """Beats of earlier ones that came, and were passed over."""
         self.restarts = 0
         self.pretender: tuple[str, float] | None = None
-        """An incarnation that may be the next one, and when it was heard."""
+        """An incarnation that may be the one that lives, and since when it is heard without the other."""
 
     def succeeds(self, agent: Agent, incarnation: str, started: int | None, now: float) -> bool:
-        """Whether that is a new life of the agent's."""
-        if incarnation in self.past:
-            return False
+        """Whether that is a new life of the agent's, or the one that goes on."""
+        was_over = incarnation in self.past
         is_older = started is not None and agent.started is not None and started < agent.started
-        if not is_older:
+        if not (was_over or is_older):
             return True
-        heard_first, self.pretender = self.pretender, (incarnation, now)
-        return heard_first is not None and heard_first[0] == incarnation and agent.heard <= heard_first[1]
+        if self.pretender is None or self.pretender[0] != incarnation or agent.heard > self.pretender[1]:
+            self.pretender = incarnation, now
+            return False
+        goes_on = now - self.pretender[1] >= agent.period / 2
+        return goes_on and (agent.standing >= SILENT or not was_over)
 
-    def begin(self, agent: Agent) -> None:
-        """A new one begins, and that which was is over."""
+    def begin(self, agent: Agent, incarnation: str) -> None:
+        """It does, and that which was is over."""
         self.restarts += 1
         self.pretender = None
+        self.past.pop(incarnation, None)
         if agent.incarnation is not None:
             self.past[agent.incarnation] = None
             while len(self.past) > MANY:

@@ -220,7 +220,7 @@ class Ledger:
             lives.fenced += 1
             self.fenced += 1
             return False
-        lives.begin(agent)
+        lives.begin(agent, incarnation)
         if agent.standing <= DRAINING:
             self.storm.restarted += 1
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,8 +11,11 @@ import otpy
 from otpy.drain.begin import begin
 from otpy.errors import SpecError, StartError
 from otpy.fleet import Beat, FleetView, Heartbeat
-from otpy.resilience import Autonomy, Breaker
+from otpy.resilience import Autonomy, Breaker, Outbox
 from otpy.testing import Gate, VirtualSystem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Line:
@@ -89,9 +92,10 @@ def test_a_beat_that_fails_is_no_trouble_and_the_next_one_is_the_next_try(line: 
     system.stop()
 
 
-def test_a_breaker_that_is_open_holds_them_back(line: Line) -> None:
+@pytest.mark.parametrize("way", ["send", "asend"])
+def test_a_breaker_that_is_open_holds_them_back(line: Line, way: str) -> None:
     hub = Breaker("hub", min_calls=2, failures=3, cooldown=600.0)
-    one = Heartbeat("beats", send=line.send, period=1.0, breaker=hub)
+    one = Heartbeat("beats", send=getattr(line, way), period=1.0, breaker=hub)
     system = VirtualSystem("agent", seed=1)
     system.start(hub.child())
     system.start(one.child())
@@ -115,6 +119,23 @@ def test_it_says_that_it_is_degraded_when_its_autonomy_is(line: Line) -> None:
     system.clock.advance(60.0)
     assert (line.beats[-1].state, line.beats[-1].why) == ("degraded", "ConnectionError: no hub")
     assert line.beats[-1].figures == {"jobs": 3}
+    system.stop()
+
+
+def test_what_waits_in_its_outbox_is_a_figure(line: Line, tmp_path: Path) -> None:
+    def down(_: object) -> None:
+        raise ConnectionError
+
+    outbox = Outbox("readings", tmp_path / "outbox.db", senders=[down], topics=["celsius"])
+    one = Heartbeat("beats", send=line.send, outbox=outbox)
+    system = VirtualSystem("agent", seed=1)
+    system.start(outbox.child())
+    system.start(one.child())
+    outbox.put("celsius", 21.5)
+    outbox.put("celsius", 21.6)
+    system.clock.advance(30.0)
+    figures = line.beats[0].figures
+    assert (figures["outbox_rows"], figures["outbox_age"] > 0) == (2, True)
     system.stop()
 
 
