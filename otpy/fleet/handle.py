@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-import otpy.fleet.verbs  # noqa: F401 - registers what can be asked of it over the control socket
+import otpy.fleet.doctor
+import otpy.fleet.verbs  # noqa: F401 - both register what can be asked of it over the control socket
 from otpy.core.clock import virtual_wall, wall_clock
 from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec, child
-from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import NameTakenError, SpecError
+from otpy.fleet.asked import Asked
 from otpy.fleet.beat import fields_of
 from otpy.fleet.errors import BeatError
 from otpy.fleet.ledger import Ledger
-from otpy.fleet.looks import STATES, FleetLook, agent_look, group_look, longest, picked
 from otpy.fleet.plan import Plan, Watch
 from otpy.fleet.server import FleetServer
 
@@ -25,19 +25,15 @@ if TYPE_CHECKING:
 
     from otpy.events.event import Event
     from otpy.fleet.beat import Beat, BeatState
-    from otpy.fleet.books import Agent
     from otpy.fleet.ledger import Verdict
-    from otpy.fleet.looks import AgentLook, AgentState, GroupLook
     from otpy.runtime.ref import Ref
 
 __all__ = ["FleetView"]
 
 NO_FIGURES: dict[str, float] = {}
-LIMIT = 100
-"""Agents in one answer unless somebody wants more."""
 
 
-class FleetView:
+class FleetView(Asked):
     """A hub's view of its agents: `fleet.beat("boiler-7", labels={"region": "eu"})`, from any thread and task.
 
     Make one where the beats come in, as in the handler of a request, and put `fleet.child()` into the tree: that actor
@@ -212,54 +208,6 @@ class FleetView:
                 self._names.pop(name, None)
             return sum(self._ledger.forget(name) for name in names)
 
-    def look(self) -> FleetLook:
-        """How the fleet stands now. Any thread may ask; it asks no actor. Looks once at each agent."""
-        now, agents = self._copied()
-        oldest = longest(agents)
-        with self._lock:
-            ledger = self._ledger
-            whole = ledger.labels.whole
-            return FleetLook(
-                whole=group_look(whole, oldest.get(whole), now),
-                labels=tuple(ledger.labels.names()),
-                beats=ledger.beats,
-                late=ledger.late,
-                fenced=ledger.fenced,
-                refused=ledger.refused,
-                malformed=ledger.malformed,
-                forgotten=ledger.forgotten,
-                grace=max(0.0, ledger.judged_from - now),
-                is_deaf=ledger.deaf_since is not None,
-                is_storm=ledger.storm.is_on,
-            )
-
-    def groups(self, label: str) -> list[GroupLook]:
-        """The fleet by the values of a label, those with the smallest share first. Looks once at each agent."""
-        now, agents = self._copied()
-        oldest = longest(agents)
-        with self._lock:
-            found = [group_look(group, oldest.get(group), now) for group in self._ledger.labels.named(label)]
-        return sorted(found, key=lambda group: (group.share, group.value or ""))
-
-    def agents(
-        self, state: AgentState | None = None, *, labels: Mapping[str, str] | None = None, limit: int = LIMIT
-    ) -> list[AgentLook]:
-        """Agents by name, at most so many: all, or those in a state, with these labels. Looks once at each agent.
-
-        `alive` has the degraded and the draining ones, too.
-        """
-        return self._looks(_state(state), labels or {}, limit, oldest=False)
-
-    def silences(self, limit: int = LIMIT) -> list[AgentLook]:
-        """Those that are silent, the longest first."""
-        return self._looks("silent", {}, limit, oldest=True)
-
-    def agent(self, name: str) -> AgentLook | None:
-        """One agent; None: nobody knows it."""
-        with self._lock:
-            found, now = self._ledger.agents.get(name), self._time()
-            return None if found is None else agent_look(found, self._ledger.lives.get(name), now)
-
     def __reduce__(self) -> NoReturn:
         text = f"fleet {self.name!r} stays in its process: make it in the module that takes the beats"
         raise TypeError(text)
@@ -268,14 +216,6 @@ class FleetView:
         return f"<FleetView {self.name}: {self.words()}>"
 
     # What its actor does with it.
-
-    def words(self) -> str:
-        """How it stands, in short."""
-        whole = self._ledger.labels.whole
-        look = group_look(whole, None, 0.0)
-        words = [f"{look.alive} alive", f"{look.silent} silent", f"{look.dead} dead", f"{look.never_seen} never seen"]
-        words += [f"{n} {word}" for n, word in ((look.degraded, "degraded"), (look.draining, "draining")) if n]
-        return ", ".join(words) + (", hears nobody" if self._ledger.deaf_since is not None else "")
 
     def keep(self, keeper: Ref[FleetServer]) -> None:
         """Be kept by an actor. Raises NameTakenError."""
@@ -315,28 +255,3 @@ class FleetView:
         for group, count in self._counts.items():
             ledger.expect_so_many(group, count)
         return ledger
-
-    def _time(self) -> float:
-        return 0.0 if self._now is None else self._now()
-
-    def _copied(self) -> tuple[float, list[Agent]]:
-        """The agents, to be looked at without the lock: beats go on meanwhile."""
-        with self._lock:
-            return self._time(), list(self._ledger.agents.values())
-
-    def _looks(
-        self, state: AgentState | None, labels: Mapping[str, str], limit: int, *, oldest: bool
-    ) -> list[AgentLook]:
-        now, agents = self._copied()
-        lives = self._ledger.lives
-        return [
-            agent_look(agent, lives.get(agent.name), now)
-            for agent in picked(agents, state, labels, limit, oldest=oldest)
-        ]
-
-
-def _state(state: AgentState | None) -> AgentState | None:
-    if state is not None and state not in STATES:
-        text = f"no state {safe_repr(state)}: {did_you_mean(str(state)[:40], STATES)}"
-        raise ValueError(text)
-    return state

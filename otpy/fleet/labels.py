@@ -101,7 +101,7 @@ class Whole(Group):
 
     def _missing(self, of: Callable[[Group], int]) -> int:
         sums: dict[str | None, int] = {}
-        for group in self.counted:
+        for group in list(self.counted):  # whoever looks need not have the lock
             sums[group.label] = sums.get(group.label, 0) + max(0, of(group))
         return max(sums.values(), default=0)
 

@@ -57,7 +57,7 @@ class Ledger:
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # of figures, each set once
         self._begun = self._ticked = self._heard = 0.0
         self._told_refused = 0
-        self._is_full = False
+        self.is_full = False
 
     # What is said.
 
@@ -332,9 +332,9 @@ class Ledger:
 
     def _tell_full(self, path: str, news: list[Event]) -> None:
         """Once, and again after there was room for a tenth."""
-        if self.refused > self._told_refused and not self._is_full:
-            self._is_full = True
+        if self.refused > self._told_refused and not self.is_full:
+            self.is_full = True
             news.append(FleetFull(path=path, fleet=self.plan.name, most=self.plan.most))
         elif len(self.agents) < self.plan.most * 0.9:
-            self._is_full = False
+            self.is_full = False
         self._told_refused = self.refused

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from otpy.fleet.handle import FleetView
     from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
 
-__all__ = ["SUFFIX", "FleetServer"]
+__all__ = ["FleetServer", "views_of"]
 
 SUFFIX = "/fleet"
 """After the name of the view, this is the name of its actor."""
@@ -67,3 +68,9 @@ class FleetServer(GenServer):
                 self.system.events.emit(event)
         else:
             self.unknown(message)
+
+
+def views_of(system: System) -> list[tuple[str, FleetView]]:
+    """The views that are kept in a system, each with the path of its actor, by name."""
+    refs = [ref for name, ref in sorted(system.names.items()) if name.endswith(SUFFIX)]
+    return [(ref.path, ref.actor.view) for ref in refs if isinstance(ref.actor, FleetServer)]

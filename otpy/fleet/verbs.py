@@ -10,7 +10,7 @@ from otpy.control.verbs import integer_of, register, text_of
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import visible
 from otpy.fleet.looks import STATES
-from otpy.fleet.server import SUFFIX
+from otpy.fleet.server import views_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,7 @@ def fleet(system: Inspected, params: Params) -> object:
 
 def _view(system: Inspected, params: Params) -> FleetView:
     """The one that is meant; without a name the only one. Raises BadRequestError."""
-    found = _views(cast("System", system))
+    found = {view.name: view for _, view in views_of(cast("System", system))}
     wanted = text_of(params, "fleet")
     if wanted is None and len(found) == 1:
         return next(iter(found.values()))
@@ -62,12 +62,6 @@ def _view(system: Inspected, params: Params) -> FleetView:
     if wanted not in found:
         raise BadRequestError(f"no fleet {visible(wanted, 80)!r}: {did_you_mean(wanted[:80], map(visible, found))}")
     return found[wanted]
-
-
-def _views(system: System) -> dict[str, FleetView]:
-    actors = [(name, ref.actor) for name, ref in list(system.names.items()) if name.endswith(SUFFIX)]
-    views = {name.removesuffix(SUFFIX): getattr(actor, "view", None) for name, actor in actors}
-    return {name: view for name, view in views.items() if view is not None}
 
 
 def _state(params: Params) -> AgentState | None:

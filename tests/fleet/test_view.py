@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.control.doctor import look_over
 from otpy.errors import SpecError, StartError
 from otpy.fleet import Beat, BeatError, FleetFullError, FleetView, Watch
 from otpy.testing import VirtualSystem
@@ -416,3 +417,28 @@ def test_an_expectation_is_names_or_a_count(view: FleetView) -> None:
             view.expect(**words)  # type: ignore[arg-type]
     with pytest.raises(SpecError):
         FleetView("a/b")
+
+
+def test_the_doctor_finds_what_is_wrong_with_a_fleet() -> None:
+    view = FleetView("fleet", period=10.0, most=12, watches=[Watch(), Watch(label="region")])
+    system = VirtualSystem("hub", seed=1)
+    system.start(view.child())
+    for number in range(13):
+        view.beat(f"a{number}", labels={"region": "eu"})
+    system.clock.advance(1.0)
+    assert [str(one) for one in look_over(system)] == [
+        "hub/fleet: it has 12 agents, and refuses others: a larger `most` has room for them"
+    ]
+    system.clock.advance(40.0)
+    view.forget("a0", "a1")
+    for incarnation in ("one", "two", *["one"] * 10):
+        view.beat("twin\n", incarnation=incarnation, labels={"region": "us"}, started=int(incarnation == "two"))
+    tells = "agents are alive; otpy fleet hub{} --state silent tells whom it misses"
+    assert [str(one).removeprefix("hub/fleet: ") for one in look_over(system)] == [
+        "not one of its 10 agents is heard: is the way to this hub open?",
+        "it has 12 agents, and refuses others: a larger `most` has room for them",
+        f"the fleet: 1 of 11 {tells.format('')}",
+        f"region=eu: 0 of 10 {tells.format(' --by region')}",
+        r"two programs seem to be the agent 'twin\n': beats of an earlier life go on and on",
+    ]
+    system.stop()
