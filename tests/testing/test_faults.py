@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import sqlite3
@@ -18,7 +19,7 @@ import pytest
 import otpy
 from otpy.core.clock import wall_clock
 from otpy.core.points import watches
-from otpy.testing import VirtualSystem, faults
+from otpy.testing import VirtualSystem, explore, faults
 from otpy.testing.faults import FaultError, FaultNotFiredError, Script, armed
 from otpy.testing.faults.environment import parse
 
@@ -393,3 +394,44 @@ def test_nothing_is_armed_without_the_variable_or_without_being_asked_for() -> N
     assert faults.from_environment({}) is None
     assert faults.from_environment({"OTPY_FAULTS": " "}) is None
     assert watches() == ()
+
+
+def test_a_handler_of_the_log_may_come_by_a_point() -> None:
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            thread = threading.Thread(target=faults.point, args=("log",))
+            thread.start()
+            thread.join(10.0)
+            met.append(not thread.is_alive())
+
+    met: list[bool] = []
+    log, handler = logging.getLogger("otpy.faults"), Handler()
+    log.addHandler(handler)
+    log.setLevel(logging.WARNING)
+    try:
+        with armed(Script().at("p", faults.slow(0.0))) as script:
+            faults.point("p")
+            assert (met, script.passed("log")) == ([True], 1)
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)
+
+
+def test_in_an_exploration_a_seed_decides_also_who_meets_a_fault() -> None:
+    def scenario(system: VirtualSystem) -> None:
+        script = Script(seed=1).at("work", faults.kill_actor(), after=1).at("work", faults.slow(2.0), after=3)
+        with armed(script):
+            workers = [system.start(otpy.child(Worker).opts(id=f"w{number}")) for number in range(3)]
+            for _ in range(2):
+                for worker in workers:
+                    worker.cast(Worker.go_on)
+            system.clock.advance(5.0)
+        script.assert_fired()
+        met.append([(one.path, one.fault, one.number) for one in script.fired])
+
+    met: list[object] = []
+    explore(scenario, seeds=20)
+    first, met = met, []
+    explore(scenario, seeds=20)
+    assert met == first
+    assert len(set(map(str, met))) > 1

@@ -174,7 +174,7 @@ class Script:
             path = None if ref is None else ref.path
             firing = Firing(name, rule.fault.name, passes.count, path, os.getpid())
             self._fired.append(firing)
-            self._note(firing)
+        self._note(firing)  # not under the lock: a handler of the log may come by a point itself
         return rule.fault, Met(name, firing.number, medium, self._holding)
 
     def _note(self, firing: Firing) -> None:
