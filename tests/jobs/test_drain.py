@@ -310,7 +310,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize(("how", "shutdown", "code"), [("well", 25.0, 0), ("stubborn", 1.0, 75)])
+@pytest.mark.parametrize(("how", "shutdown", "code"), [("well", 25.0, 0), ("stubborn", 3.0, 75)])
 def test_the_exit_code_says_whether_a_job_was_left_to_its_lease(
     tmp_path: Path, how: str, shutdown: float, code: int
 ) -> None:

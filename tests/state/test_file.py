@@ -312,8 +312,11 @@ def test_a_state_that_takes_the_program_with_it_is_set_aside(file: Path) -> None
         assert store is not None
         assert root is not None
         store.save([store.snapshot(root, {"count": 8})], is_final=True)
-    codes = [subprocess.run([sys.executable, "-c", script, file], check=False).returncode for _ in range(3)]
-    assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    codes = [subprocess.run([sys.executable, "-c", script, file], check=False).returncode for _ in range(2)]
+    assert codes == [-signal.SIGKILL, -signal.SIGKILL]
+    with started(file) as system, Recorder(system, StateSetAside) as recorded:
+        assert system.start_root(otpy.child(Counter).opts(id="shop")).call(Counter.look) == (0, None)
+        assert [event.path for event in recorded.of(StateSetAside)] == ["shop"]
 
 
 def test_a_tree_that_does_not_start_lets_go_of_the_file(file: Path) -> None:

@@ -28,19 +28,12 @@ SOURCE = f"""
 """
 
 
-def test_a_program_that_is_told_to_stop_leaves_its_state_to_the_next_one(tmp_path: Path) -> None:
-    for count, is_fresh in ((0, None), (1, True), (2, True)):
-        with Program(tmp_path, SOURCE) as program:
-            assert program.line() == f"{count} {is_fresh}"
-            assert program.line() == f"{count + 1}"
-            program.send(signal.SIGTERM)
-            assert program.end() == (0, "", "")
-
-
-def test_one_that_is_killed_leaves_what_it_has_begun_with(tmp_path: Path) -> None:
-    for count, is_fresh, number in ((0, None, signal.SIGTERM), (1, True, signal.SIGKILL), (1, False, signal.SIGKILL)):
+def test_a_program_that_ends_in_order_leaves_its_state_to_the_next_one_and_a_killed_one_what_it_began_with(
+    tmp_path: Path,
+) -> None:
+    for count, is_fresh, number in ((0, None, signal.SIGTERM), (1, True, signal.SIGKILL), (1, False, signal.SIGTERM)):
         with Program(tmp_path, SOURCE) as program:
             assert program.line() == f"{count} {is_fresh}"
             assert program.line() == f"{count + 1}"
             program.send(number)
-            program.process.wait()
+            assert program.end() == (0 if number == signal.SIGTERM else -number, "", "")

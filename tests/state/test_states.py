@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import otpy
 from otpy.errors import CallExitError, StartError
 from otpy.events import StateRestored, StateSetAside
-from otpy.testing import Recorder, VirtualSystem
+from otpy.testing import Gate, Recorder, VirtualSystem
 from support.states import Counter, drained, started
 
 if TYPE_CHECKING:
@@ -136,3 +137,39 @@ def test_one_that_is_no_plain_data_is_refused_and_named(file: Path) -> None:
         ref = system.start(Odd)
         with pytest.raises(CallExitError, match=r"persist\(\)\['orders'\]\[1\]\['lock'\]: object is no plain data"):
             ref.call(Odd.save)
+
+
+class Slow(Counter):
+    """Takes its time to say what is to be kept."""
+
+    def init(self, gate: Gate) -> None:  # type: ignore[override]  # another start
+        super().init()
+        self.gate: Gate | None = gate
+
+    def persist(self) -> dict[str, object]:
+        if self.gate is not None:
+            self.gate.wait()
+        return {"count": self.count}
+
+    @otpy.call
+    def become(self, count: int) -> None:
+        self.gate, self.count = None, count
+        self.checkpoint()
+
+
+def test_a_zombie_that_is_about_to_write_writes_nothing_over_what_follows_it(file: Path) -> None:
+    gate = Gate()
+    with started(file) as system:
+        first = system.start(otpy.child(Slow, gate).opts(id="counter", place="thread"))
+        with ThreadPoolExecutor(1) as pool:
+            saving = pool.submit(first.call, Counter.save)
+            gate.reached()
+            first.kill()
+            with pytest.raises(CallExitError, match="killed"):
+                saving.result()
+        second = system.start(otpy.child(Slow, gate).opts(id="counter", place="thread"))
+        second.call(Slow.become, 5)
+        gate.open()
+        system.wait_idle()
+    with started(file) as system:
+        assert system.start(COUNTER).call(Counter.look) == (5, False)

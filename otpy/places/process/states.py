@@ -43,9 +43,17 @@ class FarStates:
 
     def save(self, snapshots: Iterable[Snapshot], *, is_final: bool) -> dict[str, StateError]:
         """As `Checkpoints.save`."""
-        living = [one for one in snapshots if one.ref.reason is None]
+        living: list[Snapshot] = []
+        refused: dict[str, StateError] = {}
+        for one in snapshots:
+            if one.ref.reason is None:
+                living.append(one)
+            else:
+                refused[one.path] = StateError(
+                    f"{one.path}: it has ended ({one.ref.reason}): its state was not written"
+                )
         said = self._ask("save", [carried(one) for one in living], is_final)
-        return {path: StateError(text) for path, text in said.items()}
+        return refused | {path: StateError(text) for path, text in said.items()}
 
     def take(self, path: str, number: tuple[int, ...]) -> Restored | None:
         """As `Checkpoints.take`."""
