@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgpack
 
-from benchmarks import fleet_beats
+from benchmarks import fleet_beats, fleet_drains
 from benchmarks.fleet_side import PAYLOAD
 from benchmarks.measure import rate
 from benchmarks.model import Figures
@@ -127,4 +127,5 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "outbox_drain": drain,
     "hub_beats": fleet_beats.bare_hub,
     "idle_fleet": fleet_beats.bare_idle,
+    "drain_100_idle": fleet_drains.bare_drained,
 }

@@ -111,4 +111,17 @@ def beats() -> list[Experiment]:
     ]
 
 
-FLEET = [*outbox(), reconnection(), *beats()]
+def drains() -> Experiment:
+    """What it takes to leave in order when there is nothing to do."""
+    row = Row(
+        name="drain_100_idle_s",
+        unit="s",
+        what="draining and stopping a program of 100 idle agents, each with handle_drain and one open resource; floor: "
+        "100 threads that wait for an event in a with block, told at once and joined one by one",
+        better="less",
+        aims=(Aim(factor=1),),
+    )
+    return Experiment(name="drain_100_idle", rows=(row,), sides=(OTPY, FLOOR), rounds=(5, 3), full={"agents": 100})
+
+
+FLEET = [*outbox(), reconnection(), *beats(), drains()]

@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import otpy
-from benchmarks import fleet_beats
+from benchmarks import fleet_beats, fleet_drains
 from benchmarks.herd import SEED, figures, play, rounds
 from benchmarks.measure import rate
 from benchmarks.model import Figures
@@ -118,4 +118,5 @@ MEASURES: dict[str, Callable[[Job], Figures]] = {
     "reconnect": reconnect,
     "hub_beats": fleet_beats.hub,
     "idle_fleet": fleet_beats.idle,
+    "drain_100_idle": fleet_drains.drained,
 }

@@ -48,9 +48,10 @@ def run(
     redact: Callable[[str, object], object] | None = None,
     state: StateFile | Path | str | None = None,
 ) -> Iterator[Application]:
-    """Run a tree as long as the `with` block lasts; its end stops the tree in reverse start order.
+    """Run a tree as long as the `with` block lasts; its end drains the tree, and stops it in reverse start order.
 
-    In the main thread SIGTERM and SIGINT end `system.wait()`; a second one ends the program at once.
+    In the main thread SIGTERM and SIGINT have the program drain, and end `system.wait()`; a second one skips what is
+    left of the drain, a third one ends the program at once.
 
     Args:
         tree: a supervisor, any other actor class, a function, or a child spec.

@@ -43,7 +43,8 @@ async def run_async(
 
     `await system.await_end()` waits until the program is told to stop, by a signal or `otpy stop`, or the root has
     ended. A body that has never asked for that is cancelled instead, also when the tree fails. SIGTERM and SIGINT are
-    taken in the main thread, as far as no other part of the program has; a second one ends the program at once.
+    taken in the main thread, as far as no other part of the program has; a second one skips the drain, a third one
+    ends the program at once.
 
     Args:
         tree: a supervisor, any other actor class, a function, or a child spec.

@@ -96,7 +96,7 @@ def _left_to_do(seen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _waited(one: Mapping[str, Any]) -> str:
     """Who is not done, and what it has."""
     names = ", ".join(visible(str(name), 80) for name in listed(one.get("names")))
-    what = f"{int(number(one.get('count')))} in flight" if one.get("count") else visible(str(one.get("hook")), 40)
+    what = f"{int(number(one.get('count')))} in flight" if one.get("count") else visible(str(one.get("why")), 80)
     return f"{visible(str(one.get('path')), 200)} ({what}{f': {names}' if names else ''})"
 
 

@@ -167,7 +167,7 @@ def test_what_is_left_to_be_done_stands_line_by_line() -> None:
         "in_flight": 3,
         "queue": 1,
         "resources": 4,
-        "waits_for": [{"path": f"shop/{n}", "hook": "handle_drain", "count": n, "names": []} for n in range(7)],
+        "waits_for": [{"path": f"shop/{n}", "why": "its flush", "count": n, "names": []} for n in range(7)],
         "late": ["x: late\n"],
     }
     assert drawn(drain_view("shop", seen)) == [
@@ -177,7 +177,7 @@ def test_what_is_left_to_be_done_stands_line_by_line() -> None:
         "  queue     1 message",
         "  resources 4 open",
         (
-            "  waits for shop/0 (handle_drain), shop/1 (1 in flight), shop/2 (2 in flight), shop/3 (3 in flight), "
+            "  waits for shop/0 (its flush), shop/1 (1 in flight), shop/2 (2 in flight), shop/3 (3 in flight), "
             "shop/4 (4 in flight) and 2 more"
         ),
         r"  x: late\n",

@@ -260,6 +260,7 @@ def test_the_plan_of_fleets_has_the_rows_that_there_are_parts_for_and_sides() ->
         "hub_beats",
         "hub_agent_bytes",
         "idle_fleet_cpu_percent",
+        "drain_100_idle_s",
     }
     assert {side for experiment in FLEET for side in experiment.sides} == set(FLEET_MODULES)
 
