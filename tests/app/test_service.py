@@ -16,6 +16,7 @@ import otpy
 from otpy.app import service as services
 from otpy.errors import StartError
 from otpy.health import HealthLine, HealthLook
+from otpy.runtime.draining import Draining
 from support.programs import Program
 
 if TYPE_CHECKING:
@@ -150,10 +151,12 @@ def test_the_status_says_why_it_is_not_ready(manager: Manager, monkeypatch: pyte
 
 def test_time_is_asked_for_as_long_as_the_stop_has_some(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "BEAT", 0.01)
-    with otpy.run(Shop, control="off", shutdown=0.05) as system:
+    with otpy.run(Shop, control="off") as system:
         manager.hear_until("STATUS=shop runs")
         system.request_stop()
-        heard = manager.hear_until("STATUS=shop is late in stopping")
+        heard = manager.hear_until("STATUS=shop drains")
+        system.draining = Draining("by hand", 0.0, system.clock.now() - 1.0)
+        manager.hear_until("STATUS=shop is late in stopping")
 
     assert heard[:2] == ["STOPPING=1", "EXTEND_TIMEOUT_USEC=30000"]
 

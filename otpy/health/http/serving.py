@@ -209,12 +209,12 @@ class Serving:
             self._rest_until = 0.0
             self._selector.register(self._listener, selectors.EVENT_READ)
         for visitor in [one for one in self._visitors.values() if one.until <= now]:
-            self._expire(visitor)
+            self._expire(visitor, now)
 
-    def _expire(self, visitor: Visitor) -> None:
+    def _expire(self, visitor: Visitor, now: float) -> None:
         late = HTTPStatus.SERVICE_UNAVAILABLE if visitor.is_waiting else HTTPStatus.REQUEST_TIMEOUT
         try:
-            if not visitor.expire(plain_page(late, "metrics: late" if visitor.is_waiting else None)):
+            if not visitor.expire(plain_page(late, "metrics: late" if visitor.is_waiting else None), now):
                 self._drop(visitor)
                 return
         except OSError:

@@ -84,10 +84,10 @@ class Visitor:
             self.until = min(self.until, now + LINGER)
             self.socket.shutdown(socket.SHUT_WR)
 
-    def expire(self, page: Page) -> bool:
+    def expire(self, page: Page, now: float) -> bool:
         """Its time is over; True when it gets an answer that says so, and a moment to take it."""
         if self._left is not None:
             return False
-        self.until += LINGER
-        self.answer(page, self.until - LINGER)
+        self.until = now + LINGER
+        self.answer(page, now)
         return True
