@@ -77,6 +77,16 @@ def rehearsal_of(system: System, path: str | None = None, *, within: float, samp
     return rehearse(standings, running, zombies, within, SHARES[Phase.DRAIN] * within)
 
 
+@foresees
+def flights(program: Inspected) -> Iterator[Running]:
+    """What somebody holds in flight outside of any message."""
+    system = cast("System", program)
+    now = system.clock.now()
+    for flight in system.flights.copy():
+        path = flight.where if flight.ref is not None else f"{system.name} (thread {flight.where})"
+        yield Running(path=visible(path, 500), what="what it holds in flight", since=max(0.0, now - flight.since))
+
+
 @register("rehearse_drain", right="read")
 def rehearse_drain(system: Inspected, params: Params) -> object:
     """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""

@@ -76,6 +76,8 @@ class Flight:
         self.system = system
         self.ref = ref
         self.seat = here()
+        self.since = 0.0
+        """When it was entered, by the system's clock."""
         self._token: Token[int] | None = None
 
     @property
@@ -86,6 +88,7 @@ class Flight:
     def __enter__(self) -> Self:
         """Begin, unless the program drains. Raises DrainingError."""
         self.seat = here()
+        self.since = self.system.clock.now()
         self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
         told = draining_of(self.system, self.ref)
         if told is not None and not _depth.get() and not _is_in_message(self.ref):

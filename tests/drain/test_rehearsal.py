@@ -131,3 +131,21 @@ def test_other_parts_tell_of_their_work(system: otpy.System, monkeypatch: pytest
     assert not rehearsal_of(system, "t/many", within=30.0).is_late
     with pytest.raises(otpy.errors.NoSuchActorError):
         rehearsal_of(system, "t/nobody", within=30.0)
+
+
+def test_what_is_in_flight_is_judged_by_since_when(timed: otpy.System, clock: VirtualClock) -> None:
+    def carry(seconds: float) -> None:
+        with otpy.in_flight():
+            otpy.sleep(seconds)
+
+    timed.start(otpy.child(carry, 100.0).opts(id="f"))
+    with timed.in_flight():
+        clock.advance(20.0)
+        found = rehearsal_of(timed, within=25.0)
+    first, second = sorted(found.late, key=lambda one: one.path)
+    assert first.path.startswith("t (thread ")
+    assert (second.path, second.by) == ("t/f", 5.0)
+    assert second.text.startswith("what it holds in flight has been running for 20 s, and nobody knows ")
+    assert [one.path for one in rehearsal_of(timed, "t/f", within=25.0).late] == ["t/f"]
+    clock.advance(100.0)
+    assert not rehearsal_of(timed, within=25.0).is_late
