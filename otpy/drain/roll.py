@@ -17,7 +17,7 @@ from otpy.drain.roll_step import Gone, NotStarted, Started, child_at, drain_chil
 from otpy.events.rolling import RollBegun, RollEnded, RollStep, RollStopped
 from otpy.runtime.draining import draining_of
 from otpy.runtime.links import ExitSignal
-from otpy.runtime.records import children_of
+from otpy.runtime.records import children_of, is_in_init
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def wanted_below(top: Ref[Any], *, workers: bool) -> Iterator[Child]:
 def is_down(child: Child) -> bool:
     """Whether it gives no service now: no process, or one that is not ready yet, or has ended."""
     ref = child.ref
-    return ref is None or ref.reason is not None or ref.is_starting()
+    return ref is None or ref.reason is not None or is_in_init(ref)
 
 
 def _is_apart(ref: Ref[Any]) -> bool:

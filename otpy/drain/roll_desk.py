@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from otpy.control.verbs import integer_of, path_of, register, seconds_of, text_of
+from otpy.control.verbs import ASKER, integer_of, path_of, register, seconds_of, text_of
 from otpy.core.naming import is_below
 from otpy.core.spec import child
 from otpy.core.text import visible
@@ -139,7 +139,8 @@ def roll(system: Inspected, params: Params) -> object:
     }
     words |= {name: _seconds(params, name) for name in ("healthy_after", "within") if name in params}
     terms = Terms(path=path_of(params), workers=params.get("workers") is True, **words)
-    Rolls.of(whole).begin(terms, text_of(params, "reason") or "otpy roll")
+    reason = visible(text_of(params, "reason") or "otpy roll", 200)
+    Rolls.of(whole).begin(terms, f"{reason} by {text_of(params, ASKER) or 'somebody'}")
     return _plain(whole, terms.path)
 
 
@@ -153,7 +154,7 @@ def roll_look(system: Inspected, params: Params) -> object:
 def roll_stop(system: Inspected, params: Params) -> object:
     """Have the roll of `path` begin nothing more."""
     whole, path = cast("System", system), path_of(params)
-    Rolls.of(whole).stop(path, "somebody has stopped it")
+    Rolls.of(whole).stop(path, f"it was stopped by {text_of(params, ASKER) or 'somebody'}")
     return _plain(whole, path)
 
 
