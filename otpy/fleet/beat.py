@@ -144,7 +144,7 @@ def check_rest(
         raise BeatError(f"why={safe_repr(why)}: a text")
     if incarnation is not None and (incarnation.__class__ is not str or not 0 < len(incarnation) <= MAX_NAME):
         raise BeatError(f"incarnation={safe_repr(incarnation)}: a text of up to {MAX_NAME} characters")
-    if period is not None and not (is_number(period) and 0 < period < math.inf):
+    if not (period is None or (period.__class__ is float and 0 < period < math.inf) or _is_seconds(period)):
         raise BeatError(f"period={safe_repr(period)}: seconds > 0")
     if sequence is not None and not (sequence.__class__ is int and -LARGE < sequence < LARGE):
         raise BeatError(f"sequence={safe_repr(sequence)}: {WHOLE}")
@@ -156,3 +156,7 @@ def check_rest(
 
 def _is_text(text: object, most: int) -> bool:
     return text.__class__ is str and len(text) <= most
+
+
+def _is_seconds(period: object) -> bool:
+    return is_number(period) and 0 < period < math.inf

@@ -123,8 +123,6 @@ class Labels:
     def __init__(self, most: int) -> None:
         """At most so many groups; agents with further values are counted together."""
         self.whole = Whole()
-        self.full = 0
-        """How often there was no room for a group."""
         self._most = most
         self._groups: dict[tuple[str, str], Group] = {}
         self._sets: dict[frozenset[tuple[str, str]], LabelSet] = {}
@@ -167,7 +165,6 @@ class Labels:
         found = self._groups.get((label, value))
         if found is None:
             if len(self._groups) >= self._most and value != OTHER:
-                self.full += 1
                 return self._groups.get((label, OTHER)) or self.group(
                     label if len(self._groups) < self._most + OTHERS else OTHER, OTHER
                 )
