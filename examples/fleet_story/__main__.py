@@ -1,6 +1,6 @@
 """Agents and their hub on a network that does all it can, and not a reading is lost or counted twice: three programs.
 
-    python -m examples.fleet_story --agents 20 --seconds 3 --every 0.2 --seed 1
+    python -m examples.fleet_story --agents 20 --seconds 2 --every 0.2 --acts 4 --seed 2
 
 prints:
 
@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 
 
 class Part:
-    """One of the three programs, started again until it ends well: what systemd does on a machine."""
+    """One of the three programs, started again whenever it ends, until all is done: what systemd does on a machine."""
 
     def __init__(self, folder: Path, name: str, pause: float, *, says: bool = False, **options: object) -> None:
         given = [f"--{word}={value}" for word, value in options.items()]
@@ -52,7 +52,10 @@ class Part:
         while True:
             for line in self.program.stdout:
                 print(line, end="", flush=True)
-            if self.program.wait() == 0 or self.is_over.wait(self.pause):
+                if "the hub has all" in line:
+                    self.is_over.set()
+            self.program.wait()
+            if self.is_over.wait(self.pause):
                 break
             self.begin()
 
@@ -71,7 +74,9 @@ def main(folder: Path, options: argparse.Namespace) -> int:
     with ExitStack() as parts:
         hub = Part(folder, "hub", pause, port=port, rate=options.rate)
         parts.callback(hub.end)
-        faults = Part(folder, "faults", pause, says=True, hub=port, seconds=options.seconds, seed=seed)
+        faults = Part(
+            folder, "faults", pause, says=True, hub=port, seconds=options.seconds, acts=options.acts, seed=seed
+        )
         parts.callback(faults.end)
         agents = Part(folder, "agents", pause, hub=faults.said.split()[-1], seed=seed, **asked)
         parts.callback(agents.end)
@@ -85,6 +90,7 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=60.0, help="for which the trouble lasts")
     parser.add_argument("--every", type=float, default=2.0, help="seconds, or so, between two readings of an agent")
     parser.add_argument("--rate", type=float, default=100.0, help="calls in a second that the hub can bear")
+    parser.add_argument("--acts", type=int, default=9, help="of the nine")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where all of it is kept; a new one is made and removed")
     options = parser.parse_args()

@@ -140,12 +140,13 @@ class Fleet(otpy.Supervisor):
 
 def leave_in_the_end(agents: list[Agent]) -> None:
     """Ends the program when each agent has made its readings and the hub has taken them."""
-    (agents[0].folder.parents[1] / "agents.pid").write_text(str(os.getpid()))  # all of them run now
+    (agents[0].folder.parents[1] / "agents.pid").write_text(f"{os.getpid()}\n")  # all of them run now
     system = otpy.current().system
     for agent in agents:
         while not 0 < agent.readings <= system.ref(f"{agent.name}.sensor").call(Sensor.has_read):
             otpy.sleep(agent.pace)
         agent.outbox.flush()
+    print(f"{len(agents)} agents have read {sum(agent.readings for agent in agents)} times, and the hub has all")
     system.request_stop()
 
 
@@ -161,4 +162,4 @@ if __name__ == "__main__":
     agents = [Agent(number, options) for number in range(1, options.agents + 1)]
     logs.configure("logfmt")
     state = options.folder / "agents.state"
-    raise SystemExit(otpy.main(Fleet, agents, name="agents", seed=options.seed, state=state))
+    raise SystemExit(otpy.main(Fleet, agents, name="agents", seed=options.seed, state=state, shutdown=60.0))

@@ -143,5 +143,5 @@ if __name__ == "__main__":
     options = parser.parse_args()
     logs.configure("logfmt")
     options.folder.mkdir(parents=True, exist_ok=True)
-    (options.folder / "hub.pid").write_text(str(os.getpid()))
+    (options.folder / "hub.pid").write_text(f"{os.getpid()}\n")
     raise SystemExit(otpy.main(Hub, options.folder, options.port, options.rate, options.http, name="hub"))

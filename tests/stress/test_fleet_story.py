@@ -37,6 +37,6 @@ def test_two_hundred_agents_lose_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(2, 7))
 def test_in_whatever_order_it_befalls_them_nothing_is_lost(seed: int) -> None:
-    told = play("--agents", "20", "--seconds", "8", "--every", "0.2", "--seed", str(seed))
+    told = play("--agents", "20", "--seconds", "12", "--every", "0.2", "--seed", str(seed))
 
     assert told.returncode == 0, told.stdout
