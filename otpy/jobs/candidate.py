@@ -19,6 +19,7 @@ from otpy.jobs.program import program
 from otpy.jobs.setup import AGAIN, RENEW, trusted
 from otpy.jobs.steward import Steward
 from otpy.jobs.writer import Writer
+from otpy.runtime.draining import draining_of
 
 if TYPE_CHECKING:
     from otpy.core.reason import Reason
@@ -95,7 +96,6 @@ class Candidate(GenServer):
         self._ends: str | None = None
         self._is_lost = self._is_free = True
         self._is_well = True
-        self._is_leaving = False
         self._drain: Drain | None = None
         self._failures = 0
         self._trouble = ""
@@ -140,8 +140,7 @@ class Candidate(GenServer):
     # Its turns.
 
     def handle_drain(self, drain: Drain) -> NoReply | None:
-        """Be elected no more; and have another one lead, as far as what is led here allows that."""
-        self._is_leaving = True
+        """Have another one lead, if what is led here allows that."""
         if self.fence is None or not self.resigns_first:
             return None
         self._drain = drain
@@ -171,8 +170,8 @@ class Candidate(GenServer):
         self._step_down(self._ends or "it was told to stop")
 
     def _look(self) -> None:
-        if self._is_leaving and self.fence is None:
-            return
+        if self.fence is None and draining_of(self.system, self.ref) is not None:
+            return  # a program that is about to stop does not begin to lead
         try:
             self.waking()
             wait = self._stand_by() if self.fence is None else self._lead_on(self.fence)

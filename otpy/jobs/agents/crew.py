@@ -14,6 +14,7 @@ from otpy.errors import SpecError, StartError
 from otpy.events.jobs import CrewChanged
 from otpy.jobs.agents.agent import Agent, AsyncAgent
 from otpy.jobs.agents.desk import Desk
+from otpy.runtime.draining import draining_of
 from otpy.runtime.links import Down
 from otpy.runtime.request import call, cast
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from otpy.core.reason import Reason
     from otpy.core.spec import ChildSpec
     from otpy.jobs.setup import Crew, Setup
-    from otpy.runtime.drain import Drain
     from otpy.runtime.ref import Ref
 
 __all__ = ["Foreman"]
@@ -65,7 +65,7 @@ class Foreman(GenServer):
         self.failures = 0
         self.failed_at = float("-inf")
         self.problem: str | None = None
-        self.is_pausing = self.is_leaving = False
+        self.is_pausing = False
         return Continue("fill")
 
     def handle_continue(self, term: object) -> None:  # noqa: ARG002 - there is one
@@ -104,10 +104,6 @@ class Foreman(GenServer):
         if not self.is_pausing:
             self._failed(f"an agent ended at rest: {why}")
 
-    def handle_drain(self, drain: Drain) -> None:  # noqa: ARG002 - as any other
-        """Nothing begins any more: who ends is not replaced."""
-        self.is_leaving = True
-
     def handle_info(self, message: Any) -> None:
         """One is gone, or a pause is over."""
         if isinstance(message, Down):
@@ -121,7 +117,7 @@ class Foreman(GenServer):
         self._tell_crew(is_open=False)
 
     def _fill(self) -> None:
-        while len(self.alive) < self.desired and not (self.is_pausing or self.is_leaving):
+        while len(self.alive) < self.desired and not (self.is_pausing or self._is_leaving()):
             try:
                 agent = self.agents.call(DynamicSupervisor.start_child, self.spec)
             except StartError as error:
@@ -130,6 +126,10 @@ class Foreman(GenServer):
                 assert agent is not None  # noqa: S101 - an agent's init never ignores
                 self._keep(agent)
         self._tell()
+
+    def _is_leaving(self) -> bool:
+        """Whether the program drains: then nothing begins any more, and who ends is not replaced."""
+        return draining_of(self.system, self.ref) is not None
 
     def _keep(self, agent: Ref[Any]) -> None:
         self.alive.add(agent)

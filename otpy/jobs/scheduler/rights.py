@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.value import value
 from otpy.jobs.program import signed
+from otpy.runtime.draining import draining_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.jobs.model.lead import Fence
     from otpy.jobs.store.protocol import Transaction
     from otpy.runtime.named import NamedRef
-    from otpy.runtime.system import System
+    from otpy.runtime.ref import Ref
 
 __all__ = ["Right", "Rights"]
 
@@ -40,14 +41,14 @@ class Right:
 class Rights:
     """Part of the scheduler. `now` is what it claims by; None while this program may begin nothing."""
 
-    def __init__(self, system: System, engine: str, fence: Fence | None, version: str) -> None:
+    def __init__(self, own: Ref[Any], engine: str, fence: Fence | None, version: str) -> None:
         """A leader's, or without its fence that of a station, which the membership tells."""
-        self._version, self._system = version, system
+        self._version, self._own = version, own
         self._is_closed = False
         self.now: Right | None = None if fence is None else Right(fence, version, self._is_over)
         self.is_shared = fence is None
         """Whether others claim as well."""
-        self._giver: NamedRef[Any] = system.ref(f"{engine}/{'membership' if self.is_shared else 'leader'}")
+        self._giver: NamedRef[Any] = own.system.ref(f"{engine}/{'membership' if self.is_shared else 'leader'}")
         if self.is_shared:
             self._giver.tell("begin")
 
@@ -74,4 +75,4 @@ class Rights:
         self._giver.tell("look")
 
     def _is_over(self) -> bool:
-        return self._is_closed or self._system.draining is not None
+        return self._is_closed or draining_of(self._own.system, self._own) is not None

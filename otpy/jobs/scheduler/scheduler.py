@@ -67,7 +67,7 @@ class Scheduler(Leaving):
         self.setup = setup
         self.writer = self.system.ref(setup.actor(Writer, "writer"))
         self.beat = self.system.ref(setup.actor(Beat, "beat"))
-        self.rights = Rights(self.system, setup.name, fence, setup.version)
+        self.rights = Rights(self.ref, setup.name, fence, setup.version)
         self.books: Books[Ref[Agent]] = Books(setup.queues, setup.kind_limits(), is_shared=self.rights.is_shared)
         self.endings: NamedRef[Any] = self.system.ref(f"{setup.name}/endings")
         self.attempts = Attempts(setup, self.system, self.books, self._settle, self.send_after)
