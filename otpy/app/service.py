@@ -107,7 +107,10 @@ class Service:
         beat = BEAT if manager.watchdog is None else max(LEAST, min(BEAT, manager.watchdog / 2))
         try:
             while not self._is_closed:
-                self._tell(post, manager, beat)
+                try:
+                    self._tell(post, manager, beat)
+                except Exception:  # it must go on: a manager that hears nothing more ends the program
+                    log.exception("%s could not tell its service manager how it stands", self._system.name)
                 self._bell.acquire(timeout=beat)
             self._tell_state(post, stops=self._stops())  # what was done in between, as in a program that is short
         finally:

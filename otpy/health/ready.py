@@ -11,7 +11,7 @@ from otpy.health.parts import PARTS
 from otpy.runtime.records import children_of, is_in_init
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from otpy.runtime.records import Child, ChildEntry
     from otpy.runtime.ref import Ref
@@ -53,8 +53,15 @@ def _lines(system: System) -> Iterator[HealthLine]:
             yield from part(system)
         except Exception as error:  # noqa: BLE001 - of whichever part; the others are asked nevertheless
             yield HealthLine(name=part.__module__, problem=f"it could not tell: {exception_line(error)}")
-    for name, problem in system.checks.copy().items():
-        yield HealthLine(name=name, problem=problem())
+    for name, check in system.checks.copy().items():
+        yield HealthLine(name=name, problem=_asked(check))
+
+
+def _asked(check: Callable[[], str | None]) -> str | None:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - as above
+        return f"it could not tell: {exception_line(error)}"
 
 
 def _start_problem(system: System) -> str | None:

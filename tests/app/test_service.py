@@ -132,6 +132,22 @@ def test_it_hears_that_the_program_lives_as_long_as_it_does(manager: Manager, mo
     assert set(limits) == {120.0}
 
 
+def test_a_look_that_fails_does_not_keep_the_manager_from_hearing_more(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([ValueError("oops")])
+
+    def look(system: otpy.System) -> HealthLook:
+        for error in looks:
+            raise error
+        return WELL
+
+    monkeypatch.setattr(services, "readiness", look)
+    monkeypatch.setattr(services, "BEAT", 0.01)
+    with otpy.run(Shop, control="off"):
+        assert "READY=1" in manager.hear_until("STATUS=shop runs")
+
+
 def test_another_processs_watchdog_is_not_ours(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", "100000")
     monkeypatch.setenv("WATCHDOG_PID", "1")

@@ -167,8 +167,13 @@ def test_a_part_that_cannot_tell_is_told_and_hides_no_other(monkeypatch: pytest.
 
     monkeypatch.setattr("otpy.health.ready.PARTS", [broken, *PARTS, lambda _: [HealthLine(name="more", problem="no")]])
     system = tree()
+    system.checks["database"] = lambda: broken(system)  # type: ignore[assignment,return-value]
 
-    assert down(system) == [f"{__name__}: it could not tell: ValueError: oops", "more: no"]
+    assert down(system) == [
+        f"{__name__}: it could not tell: ValueError: oops",
+        "more: no",
+        "database: it could not tell: ValueError: oops",
+    ]
     system.stop()
 
 
