@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from otpy.core.naming import is_below
 from otpy.core.value import value
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ class Standing:
     """Whether it keeps children."""
     is_dynamic: bool = False
     """Whether it stops its children all at once."""
+    sealed: float | None = None
+    """Of a part of otpy's own seconds that all of it takes to stop, at most, once its work is done; then what is below
+    does not count one by one."""
     is_function: bool = False
     """Whether it runs for itself, as a function or an `init`, and not for a message: nobody waits for its return."""
     status: str = "idle"
@@ -226,15 +231,28 @@ def _about_stop(actors: Sequence[Standing], running: Sequence[Running], begins: 
 
 def _about_limits(actors: Sequence[Standing], within: float) -> Iterator[Late]:
     """`shutdown` times that add up to more than there is: nothing is late yet, and all of it may be."""
-    own = {one.path: one.shutdown for one in actors if not one.is_supervisor}
-    total = _stop_time(actors, own)
+    known = _sealed(actors)
+    own = {one.path: one.shutdown for one in known if not one.is_supervisor}
+    total = _stop_time(known, own)
     if total > within:
         most = _slowest([(seconds, path) for path, seconds in own.items()])
         text = (
-            f"its shutdown times add up to {_seconds(total)}, of which there are {_seconds(within)}; most of it is for "
+            f"its shutdown times add up to {_seconds(total)}, and there are {_seconds(within)}; most of it is for "
             f"{most}: lower their shutdown, or give the program more"
         )
         yield Late(level="doubt", path=actors[0].path, text=text, by=total - within)
+
+
+def _sealed(actors: Sequence[Standing]) -> list[Standing]:
+    """The actors with each part of otpy's own as one, which takes as long as that."""
+    known: list[Standing] = []
+    inside = ""
+    for one in actors:  # what is below comes after
+        if inside and is_below(one.path, inside):
+            continue
+        inside = "" if one.sealed is None else one.path
+        known.append(one if one.sealed is None else replace(one, is_supervisor=False, shutdown=one.sealed))
+    return known
 
 
 def _stop_time(actors: Sequence[Standing], own: dict[str, float]) -> float:

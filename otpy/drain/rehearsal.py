@@ -190,6 +190,7 @@ def _standing(
         shutdown=shutdown if record.number else 0.0,
         is_supervisor=is_supervisor,
         is_dynamic=cls is not None and cls.is_supervisor and not cls.names_children,
+        sealed=None if cls is None or not is_supervisor else _sealed_stop(cls),
         is_function=cls is not None and (cls.stops_by_signal or _runs_for_itself(ref)),
         status=record.status,
         queue=record.queue,
@@ -201,6 +202,12 @@ def _standing(
         trouble=None if record.trouble is None else visible(record.trouble, 200),
         hooks=() if cls is None else tuple(hook for hook in HOOKS if hook in cls.otpy_hooks),
     )
+
+
+def _sealed_stop(cls: Any) -> float | None:  # Any: all supervisors have both
+    """How long a part of otpy's own takes to stop when its work is done; None for a supervisor of the user's."""
+    stop: float | None = cls.sealed_stop()
+    return None if stop is None else stop - cls.sealed_work()
 
 
 def _runs_for_itself(ref: Ref[Any] | None) -> bool:

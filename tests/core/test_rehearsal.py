@@ -115,12 +115,21 @@ def test_shutdown_times_that_add_up_are_a_doubt_and_no_more() -> None:
         (
             "doubt",
             (
-                "t: its shutdown times add up to 15 s, of which there are 10 s; most of it is for t/5 5 s, t/4 4 s, "
+                "t: its shutdown times add up to 15 s, and there are 10 s; most of it is for t/5 5 s, t/4 4 s, "
                 "t/3 3 s and 2 more: lower their shutdown, or give the program more"
             ),
             5.0,
         )
     ]
+
+
+def test_a_part_of_otpys_own_counts_as_one() -> None:
+    engine = Standing(path="t/jobs", is_supervisor=True, shutdown=math.inf, sealed=4.0)
+    inside = [Standing(path=f"t/jobs/{number}", shutdown=50.0) for number in range(3)]
+    assert of(engine, *inside, Standing(path="t/jobsite", shutdown=6.0)).late == ()
+    (doubt,) = of(engine, *inside, Standing(path="t/x", shutdown=7.0)).late
+    assert (doubt.by, doubt.text.partition(": ")[2][:20]) == (1.0, "lower their shutdown"[:20])
+    assert "t/x 7 s, t/jobs 4 s" in doubt.text
 
 
 def test_the_latest_comes_first_and_doubts_last() -> None:
