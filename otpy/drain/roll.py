@@ -33,6 +33,8 @@ __all__ = ["Roll", "units_of"]
 
 BEAT = 0.1
 """Seconds between two looks at who is without service, and whether who was started is well."""
+STARTING = 60.0
+"""Seconds after which a start, with the stop before it, stops the roll; a `start_timeout` may end it before."""
 TOLD = 20
 """Paths, and steps, that are shown."""
 
@@ -131,6 +133,8 @@ class Roll(GenServer):
         for unit in self.units:
             if unit.state == "proving":
                 self._judge(unit)
+            elif unit.state == "starting" and self.system.clock.now() - unit.since > STARTING:
+                self._spoil(unit, f"{unit.path} has not started within {STARTING:g} s")
         if self.why is None:
             for unit in may_begin(self.units, self._others_down(), self.terms.max_unavailable):
                 self._begin(unit)
@@ -187,7 +191,7 @@ class Roll(GenServer):
             return
         self._enter(unit, "draining" if is_first and child is not None and child.ref is not None else "starting")
         within = self.terms.within if unit.state == "draining" else None
-        helper = self.spawn_link(replace, self.ref, unit.path, unit.spec, within)
+        helper = self.spawn_link(replace, self.ref, unit.path, unit.spec, within, has_failed=unit.tries > 0)
         self._helpers[helper] = unit
 
     def _try_again(self, unit: Unit, why: str) -> None:
@@ -245,7 +249,7 @@ class Roll(GenServer):
         )
 
 
-def replace(roll: Ref[Roll], path: str, spec: ChildSpec, within: float | None) -> None:
+def replace(roll: Ref[Roll], path: str, spec: ChildSpec, within: float | None, *, has_failed: bool) -> None:
     """What a helper does: drain one child within so many seconds, if it runs, and start it again."""
     system = roll.system
     if within is not None:
@@ -254,7 +258,7 @@ def replace(roll: Ref[Roll], path: str, spec: ChildSpec, within: float | None) -
             roll.cast(Roll.came, path, Gone("it has ended meanwhile, and is not to be started again"))
             return
         roll.cast(Roll.drained, path, left or "")
-    roll.cast(Roll.came, path, start_again(system, path, spec))
+    roll.cast(Roll.came, path, start_again(system, path, spec, has_failed=has_failed))
 
 
 def units_of(system: System, terms: Terms) -> list[Unit]:

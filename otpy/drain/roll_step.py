@@ -104,17 +104,18 @@ class _Release(Monitor):
         self._course.end([f"{self._course.path}: it did not stop in its time"] if isinstance(reason, Killed) else [])
 
 
-def start_again(system: System, path: str, spec: ChildSpec) -> Started | NotStarted | Gone:
+def start_again(system: System, path: str, spec: ChildSpec, *, has_failed: bool = False) -> Started | NotStarted | Gone:
     """Stop a child, if it runs, and start it again from its spec; waits until its `init` is done.
 
-    It is no restart that its supervisor counts.
+    It is no restart that its supervisor counts. One that has failed to start before may have been forgotten for that,
+    and is added anew; any other that is not there is gone, for somebody has wanted that.
     """
     try:
-        if child_at(system, path) is not None:
+        if has_failed and child_at(system, path) is None:
+            ref = _added(system, path, spec)
+        else:
             system.restart_child(path)
             ref = system.find(path)
-        else:  # it is dynamic, or temporary, and has failed to start before
-            ref = _added(system, path, spec)
     except StartError as error:
         return NotStarted(safe_str(error, TEXT))
     except (NoSuchActorError, ChildNotFoundError, CallExitError) as error:
@@ -129,6 +130,8 @@ def _added(system: System, path: str, spec: ChildSpec) -> Ref[Any] | None:
     parent = system.find(head)
     if parent is None:
         raise system.missing(head)
+    if parent.actor_class.names_children and spec.options.restart != "temporary":
+        raise NoSuchActorError(path, "its supervisor has kept its specification, and somebody has deleted that")
     start: Any = parent.actor_class.start_child  # Any: of either kind of supervisor
     ref: Ref[Any] | None = parent.within(None).call(start, spec)
     return ref

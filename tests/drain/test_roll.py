@@ -161,6 +161,40 @@ def test_a_start_that_fails_too_often_stops_the_roll(
     assert numbers(timed, "t")[1:] == before[1:]
 
 
+def test_a_start_that_hangs_stops_the_roll(
+    timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
+) -> None:
+    timed.start_root(otpy.child(Fleet))
+    before = numbers(timed, "t")
+    orders["a"] = lambda _: otpy.sleep(1_000.0)
+    with Recorder(timed, RollStopped) as seen:
+        rolled(timed)
+        clock.advance(59.0)
+        assert seen.events == []
+        clock.advance(2.0)
+    (stopped,) = seen.of(RollStopped)
+    assert (stopped.why, stopped.left) == ("t/a has not started within 60 s", 3)
+    assert numbers(timed, "t")[1:] == before[1:]
+    clock.advance(2_000.0)
+
+
+def test_who_is_deleted_between_two_tries_is_left_out(
+    timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
+) -> None:
+    timed.start_root(otpy.child(Fleet))
+    orders["a"] = lambda _: otpy.Fail(otpy.Exit("not yet"))
+    with Recorder(timed, RollStep, RollEnded) as seen:
+        rolled(timed, healthy_after=1.0)
+        clock.advance(0.1)
+        assert [event.step for event in seen.of(RollStep)] == ["drained", "start failed"]
+        root: otpy.Ref[Any] = timed.tops["Fleet"]
+        root.call(otpy.Supervisor.delete_child, "a")
+        clock.advance(60.0)
+    assert [event.step for event in seen.of(RollStep) if event.path == "t/a"] == ["drained", "start failed", "left out"]
+    assert [event.children for event in seen.of(RollEnded)] == [3]
+    assert [record.path for record in timed.records("t")[1:]] == ["t/b", "t/c", "t/d"]
+
+
 def test_who_dies_meanwhile_counts_as_away(
     timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
 ) -> None:
