@@ -98,7 +98,8 @@ class DrainShare:
         yield from (_record(late_drain(system, hook, drain), is_left=False) for drain in ledger.left())
         if hook == "handle_drain":
             yield from (_record(late_flight(hook, one), is_left=True) for one in flights_in(system, None))
-            busy = (ref for ref in self._quiet.busy if ref not in ledger.asked)
+            seen_to = ledger.asked.keys() | {one for one in self._quiet.busy if one.actor_class.otpy_is_answered_for}
+            busy = (ref for ref in self._quiet.busy if ref not in seen_to)
             yield from (_record(late_actor(system, hook, ref), is_left=True) for ref in busy)
 
     def _failed(self, ledger: Ledger) -> list[LateRecord]:

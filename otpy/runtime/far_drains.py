@@ -76,13 +76,20 @@ class FarDrains:
                 beyond.drain("save", [], partial(self._hear, part))
 
     def are(self, is_so: Callable[[DrainRecord], bool]) -> bool:
-        """Whether all have answered since, and it is so for each; those that have ended do not count."""
+        """Whether all have answered since, and it is so for each; those that have ended do not count.
+
+        Where nothing was asked there is nothing to wait for.
+        """
+        if self._question is None:
+            return True
         parts = [self._parts.get(ref) for ref, _ in self._living()]
         return all(part is not None and part.fresh is not None and is_so(part.fresh) for part in parts)
 
     def late(self) -> list[LateRecord]:
         """Who in them is not done."""
         found: list[LateRecord] = []
+        if self._question is None:
+            return found
         for ref, _ in self._living():
             part = self._parts.get(ref)
             known = None if part is None else part.last
