@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from otpy.actors.children import WORKER_SHUTDOWN
 from otpy.control.verbs import register, seconds_of, text_of
@@ -165,13 +165,25 @@ def _refs(system: System) -> Iterator[Ref[Any]]:
     return chain(_tops(system), (child.ref for child in _children(system) if child.ref is not None))
 
 
-def _known(system: System) -> dict[str, tuple[Ref[Any] | None, float]]:
-    """By path, each with the seconds that its supervisor gives it."""
-    known: dict[str, tuple[Ref[Any] | None, float]] = {ref.path: (ref, _own_time(ref)) for ref in _tops(system)}
+class _Known(NamedTuple):
+    """What is known here of one actor beside its record."""
+
+    ref: Ref[Any] | None
+    shutdown: float
+    """Seconds that it is given to end."""
+    hooks: frozenset[str]
+    """Also of one in a process of its own, for which another class stands here."""
+
+
+def _known(system: System) -> dict[str, _Known]:
+    """All of this process, by path."""
+    known = {ref.path: _Known(ref, _own_time(ref), ref.actor_class.otpy_hooks) for ref in _tops(system)}
     for child in _children(system):
         entry: Any = child.entry  # one of an actor's table: the runtime knows less of it
         seconds = entry.shutdown if entry is not None else _own_time(cast("Ref[Any]", child.ref))
-        known[child.path] = (child.ref, max(0.0, seconds))
+        cls = entry.spec.start if entry is not None else cast("Ref[Any]", child.ref).actor_class
+        hooks = frozenset(getattr(cls, "otpy_hooks", ()))
+        known[child.path] = _Known(child.ref, max(0.0, seconds), hooks)
     return known
 
 
@@ -179,18 +191,16 @@ def _own_time(ref: Ref[Any]) -> float:
     return math.inf if ref.actor_class.is_supervisor else WORKER_SHUTDOWN
 
 
-def _standing(
-    system: System, record: ActorRecord, known: tuple[Ref[Any] | None, float] | None, pace: float | None
-) -> Standing:
+def _standing(system: System, record: ActorRecord, known: _Known | None, pace: float | None) -> Standing:
     is_supervisor = record.type == "supervisor"
-    ref, shutdown = known or (None, math.inf if is_supervisor else WORKER_SHUTDOWN)
+    ref, shutdown, hooks = known or _Known(None, math.inf if is_supervisor else WORKER_SHUTDOWN, frozenset())
     cls = None if ref is None else ref.actor_class
     return Standing(
         path=record.path,
         shutdown=shutdown if record.number else 0.0,
         is_supervisor=is_supervisor,
         is_dynamic=cls is not None and cls.is_supervisor and not cls.names_children,
-        sealed=None if cls is None or not is_supervisor else _sealed_stop(cls),
+        sealed=None if cls is None or not cls.is_supervisor else _sealed_stop(cls),
         is_function=cls is not None and (cls.stops_by_signal or _runs_for_itself(ref)),
         status=record.status,
         queue=record.queue,
@@ -200,7 +210,7 @@ def _standing(
         waiting=None if record.waiting is None else visible(record.waiting, 200),
         frame=_frame(system, ref) if record.busy is not None and ref is not None else None,
         trouble=None if record.trouble is None else visible(record.trouble, 200),
-        hooks=() if cls is None else tuple(hook for hook in HOOKS if hook in cls.otpy_hooks),
+        hooks=tuple(hook for hook in HOOKS if hook in hooks),
     )
 
 

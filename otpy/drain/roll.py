@@ -274,7 +274,7 @@ def wanted_below(top: Ref[Any], *, workers: bool) -> Iterator[Child]:
         if child.entry is None or not is_wanted(child):
             continue
         ref = child.ref
-        if workers and ref is not None and ref.actor_class.is_supervisor and not _is_apart(ref):
+        if workers and ref is not None and ref.actor_class.is_supervisor:  # what has a process is one worker here
             yield from wanted_below(ref, workers=True)
         else:
             yield child
@@ -284,11 +284,6 @@ def is_down(child: Child) -> bool:
     """Whether it gives no service now: no process, or one that is not ready yet, or has ended."""
     ref = child.ref
     return ref is None or ref.reason is not None or is_in_init(ref)
-
-
-def _is_apart(ref: Ref[Any]) -> bool:
-    """Whether what is below it is in a process of its own."""
-    return getattr(ref.home, "place", None) == "process"
 
 
 def _ill_below(ref: Ref[Any]) -> str | None:

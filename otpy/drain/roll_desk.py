@@ -117,9 +117,9 @@ class Rolls:
         ref = self._system.find(path)
         if ref is None:
             raise self._system.missing(path)
-        if not ref.actor_class.is_supervisor:
+        if self._system.record(path).type != "supervisor":
             raise ChildStateError(path, "no supervisor", f"otpy restart {path} starts it again")
-        if getattr(ref.home, "place", None) == "process":
+        if not ref.actor_class.is_supervisor:  # it stands for one
             mend = f"its children cannot be rolled from here; otpy restart {path} starts all of it again"
             raise ChildStateError(path, "in a process of its own", mend)
         if draining_of(self._system, ref) is not None:
