@@ -154,9 +154,11 @@ class LoopHome:
         return is_at_rest and all(worker.rests for worker in list(self.suspended))
 
     def in_line(self) -> int:
-        """Actors that have something to do, handlers whose answer is there, and what other threads have told it."""
-        ready = sum(worker.waiting is not False and not worker.rests for worker in self.suspended.copy())
-        return len(self.queue) + len(self._posts) + ready
+        """Actors that have something to do, and what other threads have told it.
+
+        Not the suspended: which of them could go on, the loop alone knows.
+        """
+        return len(self.queue) + len(self._posts)
 
     def close(self) -> None:
         """Cancel what still runs, and let the thread end."""

@@ -83,7 +83,7 @@ def visit(http: HttpHealth, data: bytes = b"") -> socket.socket:
 
 def rest(connected: socket.socket) -> tuple[int, str]:
     """What comes until it is closed: the status, and the body."""
-    data = b""
+    data = bytearray()
     with connected:
         while chunk := connected.recv(65_536):
             data += chunk
