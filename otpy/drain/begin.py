@@ -11,7 +11,7 @@ from otpy.drain.plan import Phase
 from otpy.errors import SystemStoppedError
 from otpy.events.draining import DrainBegun
 from otpy.runtime.draining import Draining
-from otpy.runtime.wait_idle import is_idle
+from otpy.runtime.rest import nobody_works
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
@@ -69,7 +69,7 @@ def _register(system: System, top: Ref[Any] | None, reason: str, within: float) 
 
 def _has_nothing_to_do(system: System) -> bool:
     """Whether nobody has a hook, nothing is in flight and all are at rest: most trees stop at once."""
-    return not (system.hooked or system.flights or system.beyonds) and is_idle(system)
+    return not (system.hooked or system.flights or system.beyonds) and nobody_works(system)
 
 
 def _pass(course: Course) -> None:

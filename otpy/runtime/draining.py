@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
@@ -78,16 +79,17 @@ class Flight:
         self.seat = here()
         self.since = 0.0
         """When it was entered, by the system's clock."""
+        self.thread = ""
         self._token: Token[int] | None = None
 
     @property
     def where(self) -> str:
         """Whose it is: the path of an actor, or the name of a thread."""
-        return self.seat.thread_name if self.ref is None else self.ref.path
+        return self.thread if self.ref is None else self.ref.path
 
     def __enter__(self) -> Self:
         """Begin, unless the program drains. Raises DrainingError."""
-        self.seat = here()
+        self.seat, self.thread = here(), threading.current_thread().name
         self.since = self.system.clock.now()
         self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
         told = draining_of(self.system, self.ref)

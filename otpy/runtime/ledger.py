@@ -113,7 +113,7 @@ def late_flight(phase: str, flight: Flight) -> DrainLate:
     """What is still in flight."""
     where = flight.where if flight.ref is not None else f"{flight.system.name} (thread {flight.where})"
     return DrainLate(
-        path=where, phase=phase, why="it is in flight", thread=flight.seat.thread_name, frame=frame_line(flight.seat)
+        path=where, phase=phase, why="it is in flight", thread=flight.thread, frame=frame_line(flight.seat)
     )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.runtime.crew import crew_of
 from otpy.runtime.records import kept_by
-from otpy.runtime.wait_idle import turns_begun
+from otpy.runtime.stacks import seats_of
+from otpy.runtime.wait_idle import is_idle, turns_begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Quiet", "busy_below", "has_work", "refs_below"]
+__all__ = ["Quiet", "busy_below", "has_work", "nobody_works", "refs_below"]
 
 PATIENCE = 3
 """Looks that find everybody at rest, but somebody to have had a turn meanwhile, after which that is believed: a ticking
@@ -31,6 +32,12 @@ def has_work(ref: Ref[Any]) -> bool:
     if ref.mailbox or crew_of(ref) is not None:
         return True
     return not len(ref.tok) and not isinstance(ref.current, str)
+
+
+def nobody_works(system: System) -> bool:
+    """Whether all of a system is at rest, without a look at each actor: whoever is in a message has a seat."""
+    # `is_idle` takes for rest what waits inside otpy, in the middle of a message.
+    return is_idle(system) and not any(seat.ref is not None and has_work(seat.ref) for seat in seats_of(system))
 
 
 def busy_below(system: System, top: Ref[Any] | None, apart: type[Any] | None) -> list[Ref[Any]]:

@@ -230,7 +230,7 @@ def test_a_program_that_ends_stops_its_tree_in_reverse_around_a_stuck_actor(tmp_
         def children(self):
             a, b, c = Tree.children(self)
             return [a, b, otpy.child(Stuck).opts(name="stuck", shutdown=0.1), c]
-    with otpy.run(Around, control_directory=FOLDER) as system:
+    with otpy.run(Around, control_directory=FOLDER, shutdown=2.0) as system:
         system.ref("stuck").cast(Stuck.hang)
         inside.wait()
     """
