@@ -177,7 +177,7 @@ class Heartbeat:
     def words(self) -> str:
         """How it goes, in short."""
         look = self.look()
-        ago = "not sent yet" if look.ago is None else f"sent {look.ago:.0f} s ago"
+        ago = f"{look.sent} sent" if look.ago is None else f"sent {look.ago:.0f} s ago"
         sending = "" if look.sending is None else f", sending for {look.sending:.0f} s"
         return f"{look.state}, {ago}{sending}" + ("" if look.error is None else f": {look.error}")
 

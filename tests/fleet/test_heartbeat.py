@@ -185,6 +185,7 @@ def test_it_says_goodbye_when_it_is_stopped_and_not_when_it_crashes(line: Line, 
     again.start(one.child())
     again.stop()
     assert [(beat.state, beat.why) for beat in line.beats] == [("gone", "stopped")]
+    assert repr(one).endswith(" normal, 1 sent>")
 
 
 @pytest.mark.report("J56", "temporalio/sdk-java#2903")
