@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.core.masking import hide
-from otpy.core.text import visible, visible_lines
+from otpy.core.suggest import did_you_mean
+from otpy.core.text import safe_repr, visible, visible_lines
+from otpy.errors import SpecError
 from otpy.events.event import Event
 from otpy.logs.fields import fields_of, plain
 from otpy.logs.keys import CONTEXT, owner
@@ -117,8 +119,10 @@ class Formatter(logging.Formatter):
     """
 
     def __init__(self, format: Format = "json") -> None:
-        """Write so. Raises KeyError for another format."""
+        """Write so. Raises SpecError for another format."""
         super().__init__()
+        if format not in RENDERED:
+            raise SpecError("Formatter", f"format={safe_repr(format)}: {did_you_mean(str(format), RENDERED)}")
         self._rendered = RENDERED[format]
 
     def format(self, record: logging.LogRecord) -> str:

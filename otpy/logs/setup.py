@@ -5,16 +5,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
-from typing import TYPE_CHECKING, Any, TextIO, get_args
+from typing import TYPE_CHECKING, Any, TextIO
 
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import SpecError
 from otpy.logs.handler import Handler
-from otpy.logs.line import Format
+from otpy.logs.line import RENDERED
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
+
+    from otpy.logs.line import Format
 
 __all__ = ["configure"]
 
@@ -74,9 +76,8 @@ def _level(level: object) -> int | None:
 
 
 def _problem(format: object, allowance: object) -> str:
-    known = get_args(Format)
-    if format not in known:
-        return f"format={safe_repr(format)}: {did_you_mean(str(format), known)}"
+    if format not in RENDERED:
+        return f"format={safe_repr(format)}: {did_you_mean(str(format), RENDERED)}"
     if allowance is not None and (type(allowance) is not int or allowance < 1):
         return f"allowance={safe_repr(allowance)}: a whole number >= 1, or None"
     return ""

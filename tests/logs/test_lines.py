@@ -196,6 +196,11 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
         logs.configure(**options)
 
 
+def test_a_format_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(SpecError, match="did you mean 'json'"):
+        logs.Formatter("jsn")  # type: ignore[arg-type]
+
+
 # A storm.
 
 

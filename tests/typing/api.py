@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any, assert_type
 
 import otpy
-from otpy import jobs
+from otpy import jobs, logs
 from otpy.errors import CallExitError, OtpyError
 from otpy.events import ActorCrashed, Event
 from otpy.fleet import (
@@ -61,6 +61,7 @@ from otpy.resilience import (
     received,
     retry,
 )
+from otpy.testing import faults
 
 # --- actors ---------------------------------------------------------------------------------------------------------
 
@@ -731,3 +732,31 @@ def watched(system: otpy.System) -> list[otpy.ChildSpec]:
     assert_type(readiness(system).lines, tuple[HealthLine, ...])
     assert_type(PROBES.address, str | None)
     return [PROBES.child(), CHECKS.child()]
+
+
+# Logs.
+
+logs.configure("logfmt", level="DEBUG", allowance=None).addFilter(logs.ActorKeys())
+logs.configure("jsn")  # type: ignore[arg-type]
+logs.Formatter("console")
+assert_type(logs.actor_keys(None, "info", {"event": "said"})["event"], Any)
+
+
+# Faults.
+
+SCRIPT = faults.Script(seed=7, record="fired").at("p", faults.kill(), chance=0.1, after=3, times=None)
+SCRIPT.at("p", faults.raises(ConnectionError, "away")).at("q", faults.jump(60.0, clock="system"))
+SCRIPT.at("p", faults.kill)  # type: ignore[arg-type]
+faults.jump(1.0, clock="moon")  # type: ignore[arg-type]
+
+
+async def meet() -> None:
+    faults.point("p")
+    await faults.apoint("p")
+    with faults.armed(SCRIPT) as script, faults.Link(("127.0.0.1", 80), name="line") as link:
+        link.drop("reply")
+        link.drop("all")  # type: ignore[arg-type]
+        assert_type(link.mode == "up", bool)
+    assert_type(script.fired, tuple[faults.Firing, ...])
+    assert_type(faults.fired_in("fired"), list[faults.Firing])
+    assert_type(faults.from_environment(), faults.Script | None)
