@@ -35,9 +35,10 @@ insert into otpy_state_note values ('version', 0), ('program', 0);
 """
 
 SAVE = """
-insert into otpy_state values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-on conflict (path) do update set data = ?2, saved_at = ?3, is_fresh = ?4, tries = ?5, program = ?6, incarnation = ?7
-where (program, incarnation) <= (?6, ?7)
+insert into otpy_state values (?, ?, ?, ?, ?, ?, ?)
+on conflict (path) do update set data = excluded.data, saved_at = excluded.saved_at, is_fresh = excluded.is_fresh,
+    tries = excluded.tries, program = excluded.program, incarnation = excluded.incarnation
+where (otpy_state.program, otpy_state.incarnation) <= (excluded.program, excluded.incarnation)
 """
 
 
@@ -106,9 +107,9 @@ class Tables:
         )
         self._db.execute("delete from otpy_state where path = ?", (path,))
         self._db.execute(
-            "delete from otpy_state_aside where path = ?1 and number not in "
-            "(select number from otpy_state_aside where path = ?1 order by number desc limit ?2)",
-            (path, KEPT_ASIDE),
+            "delete from otpy_state_aside where path = ? and number not in "
+            "(select number from otpy_state_aside where path = ? order by number desc limit ?)",
+            (path, path, KEPT_ASIDE),
         )
 
 
