@@ -15,6 +15,8 @@ from otpy.errors import SpecError
 from otpy.events.event import Event
 from otpy.logs.fields import fields_of, plain
 from otpy.logs.keys import CONTEXT, owner
+from otpy.runtime.portrait import show_of
+from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +57,7 @@ BAD_IN_KEYS = re.compile(r"[^\w.\-]+")
 
 def line_of(record: logging.LogRecord) -> dict[str, Any]:
     """The keys and values of a record; a filter has noted who writes."""
-    ref = owner()
-    show: Show = hide if ref is None else ref.system.show
+    show = _show()
     event = getattr(record, "otpy", None)
     text = _said(record, event)
     if text.startswith(CHILD) and record.name == "otpy.child":
@@ -128,6 +129,15 @@ class Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
         return self._rendered(line_of(record))
+
+
+def _show() -> Show:
+    """What hides secrets here: in an actor's own code also its `redact`, which is for no other thread."""
+    ref = here().ref
+    if ref is not None:
+        return show_of(ref)
+    ref = owner()
+    return hide if ref is None else ref.system.show
 
 
 def _said(record: logging.LogRecord, event: object) -> str:

@@ -138,17 +138,20 @@ def test_secrets_are_hidden_as_everywhere(log: Log, virtual_system: VirtualSyste
     assert log.text.count("<hidden>") == 6
 
 
-def test_what_a_system_redacts_is_redacted(log: Log) -> None:
+def test_what_a_system_and_an_actor_redact_is_redacted(log: Log) -> None:
     class Teller(otpy.GenServer):
         @otpy.call
         def tell(self) -> None:
-            app.info("told", extra={"iban": "DE02"})
+            app.info("told", extra={"iban": "DE02", "card": "4111"})
+
+        def redact(self, name: str, value: object) -> object:
+            return "…" if name == "card" else value
 
     log.configure()
     system = otpy.System("bank", redact=lambda name, value: "<gone>" if name == "iban" else value)
     system.start(Teller).call(Teller.tell)
     system.stop()
-    assert [line["iban"] for line in log.of("app")] == ["<gone>"]
+    assert [(line["iban"], line["card"]) for line in log.of("app")] == [("<gone>", "…")]
 
 
 def test_nobody_takes_a_key_of_otpys(log: Log) -> None:
