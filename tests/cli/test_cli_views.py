@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +51,13 @@ def test_the_tree_of_the_shop() -> None:
         "    ├── 2           Session            idle          up 2m  restarts 0  queue 0",
         "    └── … 498 more",
     ]
+
+
+def test_the_first_line_of_a_tree_that_drains_says_who_told_it_and_how_long_it_may_take() -> None:
+    told = replace(SHOP, draining=f"otpy drain by user 0 {EVIL}", left=12.4)
+    assert tree(shop()[1:2], system=told)[0] == f"shop drains: otpy drain by user 0 {HARMLESS}; 12s left"
+    seen = Seen("shop", 7, "operate", told)
+    assert f"(drains: otpy drain by user 0 {HARMLESS})" in printed(programs_view([seen], width=200), 200)[1]
 
 
 def test_a_narrow_screen_keeps_names_and_states() -> None:

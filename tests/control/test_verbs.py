@@ -9,6 +9,7 @@ import otpy.app.settings  # noqa: F401 - with the verbs of all floors
 from otpy.control.desk import Desk, Request
 from otpy.control.errors import BadRequestError, WireError
 from otpy.control.limits import Limits
+from otpy.control.peers import Peer
 from otpy.control.rights import Rights, allows, check_rights
 from otpy.control.snapshot import Detail, Snapshot, Summary, from_plain, to_plain
 from otpy.control.verbs import VERBS, Verb, VerbTable, register
@@ -101,6 +102,22 @@ def test_one_actor_comes_with_its_stack(system: FakeSystem) -> None:
 def test_an_operating_verb_reaches_the_system(system: FakeSystem, verb: str) -> None:
     assert ask(desk(system), verb, path="shop/cache") == {"id": 1, "ok": None}
     assert system.done == [(verb, "shop/cache")]
+
+
+@pytest.mark.parametrize(
+    ("peer", "who"), [(Peer(1000, 42), "user 1000, process 42"), (Peer(0, None), "user 0"), (None, "somebody")]
+)
+def test_who_asks_is_said_by_the_server_and_not_by_the_client(system: FakeSystem, peer: Peer, who: str) -> None:
+    served = desk(system)
+    request = {"protocol": PROTOCOL, "id": 1, "verb": "stop_system", "params": {"asker": "root"}}
+
+    read = served.read(msgpack.packb(request), peer)
+    assert isinstance(read, Request)
+    served.answer(read)
+
+    assert system.told == (f"otpy stop by {who}", 25.0)
+    summary = from_plain(Summary, ask(served, "summary")["ok"])
+    assert (summary.draining, summary.left) == (f"otpy stop by {who}", 25.0)
 
 
 def test_the_program_can_be_asked_to_stop(system: FakeSystem) -> None:
