@@ -12,6 +12,7 @@ import json
 import os
 import sqlite3
 import time
+from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +30,7 @@ TABLES = """
 pragma journal_mode = wal; pragma synchronous = full;
 create table if not exists reading (id integer primary key, sensor text, number integer, celsius real);
 create table if not exists call (milliseconds integer, agent text, rows integer, fresh integer);
+create table if not exists turned_away (milliseconds integer);
 """
 LIMITS = {"version": 1, "every": 1.0, "too_hot": 80}  # what all agents are told, until somebody changes it
 FLEET = FleetView("fleet", watches=[Watch(label="floor")])  # `otpy fleet hub --by floor`
@@ -50,9 +52,12 @@ class Store(otpy.GenServer):
             self.db.executemany("insert into reading (sensor, number, celsius) values (?, ?, ?)", rows)
             call = (milliseconds, batch.agent, len(batch.rows), len(rows))
             self.db.execute("insert into call values (?, ?, ?, ?)", call)
+            while TURNED_AWAY:
+                self.db.execute("insert into turned_away values (?)", (TURNED_AWAY.popleft(),))
         return batch.last  # up to here it is taken; what was beyond comes again
 
 
+TURNED_AWAY: deque[int] = deque()  # when; written down with the next batch
 STORE = otpy.name(Store, "store")
 
 
@@ -79,8 +84,9 @@ class Answer(BaseHTTPRequestHandler):
         if self.path == "/beats":
             self.answer(200, str(FLEET.beats([json.loads(data)])))
             return
-        wait = self.server.turns.ask(self.headers["Agent"])
+        wait, now = self.server.turns.ask(self.headers["Agent"]), int(time.time() * 1_000)
         if wait is not None:  # too many at once: this is when it is your turn
+            TURNED_AWAY.append(now)
             self.answer(503, "", **{"Retry-After": f"{wait:.3f}"})
             return
         batch = Batch.unpack(data)
@@ -88,7 +94,7 @@ class Answer(BaseHTTPRequestHandler):
             self.server.metrics.receive(batch)
             self.answer(200, str(batch.last))
         else:
-            self.answer(200, str(self.server.store.call(Store.take, batch, int(time.time() * 1_000))))
+            self.answer(200, str(self.server.store.call(Store.take, batch, now)))
 
     def answer(self, status: int, text: str, **headers: str) -> None:
         body = text.encode()

@@ -37,6 +37,7 @@ def prove(folder: Path, rate: float) -> bool:
     with sqlite3.connect(folder / "hub.db") as hub:
         rows = hub.execute("select sensor, number from reading order by id").fetchall()
         calls = hub.execute("select milliseconds, fresh from call").fetchall()
+        away = [time for (time,) in hub.execute("select milliseconds from turned_away")]
     counts, numbers = Counter(rows), dict[str, list[int]]()
     for sensor, number in rows:
         numbers.setdefault(sensor, []).append(number)
@@ -44,7 +45,8 @@ def prove(folder: Path, rate: float) -> bool:
     twice = sum(count - 1 for count in counts.values())
     unordered = sum(one > other for own in numbers.values() for one, other in pairwise(own))
     unread = counts.keys() - read
-    peak, bound = most_at_once([time for time, _ in calls]), 1.5 * rate * WINDOW / 1_000 + 1
+    taken = [time for time, _ in calls]
+    peak, bound = most_at_once(taken), 1.5 * rate * WINDOW / 1_000 + 1
     for words, number in [
         ("readings by the books of the agents", len(kept)),
         ("and killed in the middle of, but there", len(counts.keys() - kept)),
@@ -56,6 +58,8 @@ def prove(folder: Path, rate: float) -> bool:
         ("batches that the hub has taken", len(calls)),
         ("of which nothing was new", sum(not fresh for _, fresh in calls)),
         (f"most of them within {WINDOW} ms; {bound:g} may be", peak),
+        ("calls that were told to come later", len(away)),
+        (f"most calls of both kinds within {WINDOW} ms", most_at_once([*taken, *away])),
     ]:
         print(f"{number:8}  {words}")
     return bool(rows) and not (missing or twice or unordered or unread) and peak <= bound
