@@ -51,7 +51,7 @@ TELL = 10.0
 MOST_OF_IT = 0.8
 """Of the time for flushing, what is used: rows that cannot be sent in it are as safe on the disk as they ever were."""
 
-_UPKEEP, _FLUSHED = object(), object()
+_UPKEEP, _LOOK = object(), object()
 
 
 class Keeping:
@@ -157,7 +157,7 @@ class Keeper(GenServer):
         self._drain, self._drained_by = drain, self.system.clock.now() + drain.remaining() * MOST_OF_IT
         self._put_all()
         self._sending.finish()
-        self.send_after(drain.remaining() * MOST_OF_IT, _FLUSHED)
+        self.send_after(UPKEEP, _LOOK)
         self._after()
         return LATER
 
@@ -181,8 +181,9 @@ class Keeper(GenServer):
                 self._sending.lost(target)
             case _ if message is _UPKEEP:
                 self._keep_up()
-            case _ if message is _FLUSHED:
-                pass  # what follows looks at the time
+            case _ if message is _LOOK:
+                if self._drain is not None:
+                    self.send_after(UPKEEP, _LOOK)  # what follows looks at the time
             case _:
                 self.unknown(message)
         self._after()

@@ -37,6 +37,10 @@ ILL = 3
 """Failures in a row of the first sender after which the outbox is degraded: single ones are a bad network's usual."""
 
 
+HANGS = 5.0
+"""Seconds after which who is about to leave waits no longer for a call that has not come back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expired:
     """A flight's time is over."""
@@ -60,6 +64,7 @@ class _Leg:
     carrier: Ref[Any]
     permit: Permit
     timer: Timer
+    since: float
     is_late: bool = False
 
 
@@ -119,7 +124,9 @@ class Sending:
 
     def is_vain(self, within: float) -> bool:
         """Whether nothing will be sent within so many seconds: no sender delivers, or all say to come later."""
-        if self._air is not None or self._pause is None:
+        if self._air is not None:
+            return self._now() - self._legs[self._air].since >= HANGS
+        if self._pause is None:
             return False
         return self._is_shut or self._route.failures >= ILL or self._pause_ends - self._now() > within
 
@@ -205,7 +212,7 @@ class Sending:
         flight = Flight(self._ticket, batch, self._landed)
         way = self._plan.ways[index]
         timer = self._actor.send_after(way.timeout, Expired(self._ticket))
-        self._legs[self._ticket] = _Leg(index, flight, carrier, permit, timer)
+        self._legs[self._ticket] = _Leg(index, flight, carrier, permit, timer, self._now())
         self._air = self._ticket
         carrier.cast(type_of(way.is_async).send, flight)
 

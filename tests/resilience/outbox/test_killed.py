@@ -44,6 +44,51 @@ def test_nothing_that_returned_is_lost_or_counted_twice_wherever_it_is_killed(tm
     assert play(tmp_path, 9, seed=1) >= 6
 
 
+def play_receiver(folder: Path, kills: int, seed: int) -> int:
+    """Have the receiver killed so often while it is sent to, and look what it has; gives how often it was."""
+    script = TESTS / "support" / "receiver_kills.py"
+    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
+    run = subprocess.run(
+        [sys.executable, script, folder, str(kills), str(seed)],
+        capture_output=True,
+        text=True,
+        env=where,
+        timeout=100,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3_000:]
+    killed, code = map(int, run.stdout.split())
+    assert code == 0, "the sender has got rid of all"
+    rows = Hub(folder / "hub.db").rows()
+    for key in ("a", "b", "c"):
+        assert [value for own, value in rows if own == key] == list(range(120)), "each once, in order"
+    return killed
+
+
+def test_a_receiver_that_is_killed_anywhere_and_lies_has_each_row_once_and_in_order(tmp_path: Path) -> None:
+    assert play_receiver(tmp_path, 8, seed=1) >= 6
+
+
+def test_what_a_platform_stops_leaves_its_rows_in_the_file_or_with_the_receiver(tmp_path: Path) -> None:
+    script = TESTS / "support" / "outbox_stops.py"
+    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
+    run = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, text=True, env=where, timeout=100, check=False
+    )
+
+    assert run.returncode == 0, run.stderr[-3_000:]
+    ends = [line.split() for line in run.stdout.splitlines()]
+    assert [end[:3] for end in ends] == [["away", "1", "0"], ["hangs", "2", "75"], ["well", "1", "0"]], run.stdout
+    assert all(float(end[3]) < 20.0 for end in ends), "nobody waits for a hub that is away, or hangs"
+    assert [value for _, value in Hub(tmp_path / "hub.db").rows()] == list(range(20))
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("seed", range(10))
+def test_the_same_with_a_receiver_many_times(tmp_path: Path, seed: int) -> None:
+    assert play_receiver(tmp_path, 40, seed=seed) >= 15
+
+
 @pytest.mark.stress
 @pytest.mark.parametrize("seed", range(10))
 def test_the_same_many_times(tmp_path: Path, seed: int) -> None:
