@@ -33,6 +33,8 @@ __all__ = ["Roll", "units_of"]
 
 BEAT = 0.1
 """Seconds between two looks at who is without service, and whether who was started is well."""
+MANY = 10_000
+"""Children looked at in a second, at most: each takes some two microseconds."""
 STARTING = 60.0
 """Seconds after which a start, with the stop before it, stops the roll; a `start_timeout` may end it before."""
 TOLD = 20
@@ -66,7 +68,7 @@ class Roll(GenServer):
         )
         self._tell("rolling")
         self.send_after(0.0, "look")
-        self.send_interval(BEAT, "look")
+        self.send_interval(max(BEAT, len(units) / MANY), "look")
 
     @property
     def otpy_kind(self) -> str:
@@ -254,6 +256,9 @@ def replace(roll: Ref[Roll], path: str, spec: ChildSpec, within: float | None, *
     system = roll.system
     if within is not None:
         left = drain_child(system, path, within, "otpy roll")
+        if system.draining is not None:
+            roll.cast(Roll.came, path, Gone("the program drains"))
+            return
         if not is_wanted(child_at(system, path)):
             roll.cast(Roll.came, path, Gone("it has ended meanwhile, and is not to be started again"))
             return

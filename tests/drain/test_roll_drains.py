@@ -106,11 +106,13 @@ def test_what_a_drain_has_left_undone_is_told(timed: otpy.System, clock: Virtual
 
 def test_the_drain_of_the_program_ends_a_roll(timed: otpy.System, clock: VirtualClock) -> None:
     timed.start_root(otpy.child(Fleet))
+    before = timed.record("t/a").number
     with Recorder(timed, RollStopped) as seen:
         begin_roll(timed, "t")
         clock.advance(1.0)
         begin(timed, "a test", 30.0)
         clock.advance(10.0)
+    assert timed.record("t/a").number == before  # it has drained, and nobody starts it again
     (stopped,) = seen.of(RollStopped)
     assert stopped.why == "the program, or the part of it with these children, drains"
     with pytest.raises(ChildStateError, match="t is draining"):
