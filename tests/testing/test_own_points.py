@@ -12,7 +12,7 @@ import pytest
 import otpy
 from otpy import jobs
 from otpy.core.points import OWN
-from otpy.events import OutboxDegraded, StoreFailed
+from otpy.events import ChildTerminated, OutboxDegraded, RestartLimitReached, StoreFailed
 from otpy.jobs import StoreError, StoreFullError
 from otpy.resilience import OutboxFileError
 from otpy.testing import Recorder, VirtualSystem, faults
@@ -113,4 +113,33 @@ def test_a_store_of_jobs_says_that_its_disk_is_full(tmp_path: Path) -> None:
         pytest.raises(StoreError, match="disk does not"),
     ):
         client.enqueue(noted.new())
+    system.stop()
+
+
+DONE: list[int] = []
+
+
+@jobs.job(name="count")
+def tally(number: int) -> None:
+    DONE.append(number)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_jobs_go_on_through_a_store_that_fails_again_and_again(tmp_path: Path, seed: int) -> None:
+    DONE.clear()
+    system = VirtualSystem("ill", seed=seed)
+    system.start(jobs.engine(tmp_path / "jobs.db", [tally], lease=30.0))
+    client = jobs.of(system)
+    for number in range(20):
+        client.enqueue(tally.new(number))
+    script = Script(seed).at("jobs.commit.before", faults.disk_full(), chance=0.3, times=None)
+    script.at("jobs.commit.before", faults.fsync_error(), chance=0.1, times=None)
+    with armed(script), Recorder(system, RestartLimitReached, ChildTerminated, StoreFailed) as events:
+        system.clock.advance(120.0)
+    script.assert_fired()
+    system.clock.advance(120.0)
+    assert {job.state for job in client.find()} == {"done"}
+    assert set(DONE) == set(range(20))
+    assert events.of(StoreFailed) != []
+    assert events.of(RestartLimitReached) + events.of(ChildTerminated) == []
     system.stop()
