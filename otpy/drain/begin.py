@@ -47,11 +47,14 @@ def begin(system: System, reason: str, within: float, *, path: str | None = None
         running.hasten(within)
         return running
     seconds = course.draining.deadline - course.draining.since
-    system.events.emit(DrainBegun(path=course.path, reason=course.reason, seconds=seconds))
-    if top is None and _has_nothing_to_do(system):
-        _pass(course)
-    else:
-        _start(course, has_release=has_release)
+    try:
+        system.events.emit(DrainBegun(path=course.path, reason=course.reason, seconds=seconds))
+        if top is None and _has_nothing_to_do(system):
+            _pass(course)
+        else:
+            _start(course, has_release=has_release)
+    finally:
+        course.begun.set()
     return course
 
 

@@ -53,6 +53,8 @@ class Course:
         """The actor that drains."""
         self.over = threading.Event()
         """Set when all has stopped."""
+        self.begun = threading.Event()
+        """Set when `ref` is known, if there is to be one: others may want the same before its beginner got so far."""
         self._phase_began = now
 
     @property
@@ -66,10 +68,12 @@ class Course:
 
     def has_ended(self) -> bool:
         """Whether there is nothing more to be waited for before the stop."""
-        return self.ref is None or self.ref.reason is not None
+        return self.begun.is_set() and (self.ref is None or self.ref.reason is not None)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it has come as far as it goes by itself; False when it has not in so many real seconds."""
+        if not self.begun.wait(timeout):
+            return False
         if self.ref is None:
             return True
         try:

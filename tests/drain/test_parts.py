@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -143,6 +144,35 @@ def test_it_begins_once_and_the_earliest_deadline_of_all_holds(
     assert first.wait(5.0)
     assert [event.path for event in told if isinstance(event, DrainBegun)] == ["shop"]
     assert agent(shop, "shop/till").call(Agent.finish) == 1
+
+
+def test_who_wants_the_same_waits_for_it_also_before_its_beginner_got_so_far(
+    shop: otpy.System, clock: VirtualClock
+) -> None:
+    """A program that leaves its block at a signal begins the drain on two threads at the same time."""
+    reached, go_on = threading.Event(), threading.Event()
+
+    def hold(_: DrainBegun) -> None:
+        reached.set()
+        go_on.wait(10.0)
+
+    shop.start_root(otpy.child(Shop))
+    shop.events.attach(hold, DrainBegun)
+    first = threading.Thread(target=begin, args=(shop, "SIGTERM", BUDGET))
+    first.start()
+    assert reached.wait(10.0)
+
+    course = begin(shop, "the block was left", BUDGET)
+
+    assert not course.has_ended()
+    assert not course.wait(0.0)
+    go_on.set()
+    first.join()
+    clock.advance(0.1)
+    assert not course.has_ended()
+    finish(shop, "shop/till", "shop/feed/a", "shop/feed/b")
+    clock.advance(0.1)
+    assert course.wait(5.0)
 
 
 def test_who_is_cut_short_waits_for_nobody_and_says_so(shop: otpy.System, clock: VirtualClock) -> None:
