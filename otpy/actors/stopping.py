@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.children import WORKER_SHUTDOWN
-from otpy.actors.flow import Flow, Wait
+from otpy.actors.flow import Flow, Wait, deliver_answer
 from otpy.actors.stuck import Moving
 from otpy.core.reason import Killed, Normal, Reason, Shutdown, is_clean
 from otpy.core.strategy import verdict
@@ -14,6 +15,7 @@ from otpy.events.supervision import ChildUnstopped
 from otpy.runtime.death import exit_signal, kill, shut_idle
 from otpy.runtime.draining import draining_of
 from otpy.runtime.links import Down, Monitor, drop_link, watch
+from otpy.runtime.mailbox import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +29,9 @@ __all__ = ["Stopping"]
 WIND_UP, SHARE = 1.0, 0.2
 """Seconds before the end of its `shutdown` time at which a child in a process gets SIGTERM: so many, and no more than
 this share of the time."""
+
+CLOSE_TIME = 0.5
+"""Seconds for a killed child to close what it had open: more than a file or a port takes, less than anybody minds."""
 
 
 class Stopping(Moving):
@@ -127,6 +132,8 @@ class Stopping(Moving):
         worker. All of them were sent its exit reason; a worker that takes longer than `WORKER_SHUTDOWN` is killed. OTP
         does not wait, and a restart may then meet a name that is still taken.
         """
+        if isinstance(ref.reason, Killed):
+            yield from self._await_closed(ref)
         orphans = _orphans(ref)
         while orphans:
             wait = Wait()
@@ -141,6 +148,24 @@ class Stopping(Moving):
                 yield from self._until_ended(wait, late)
                 self._me.waiting = None
             orphans = [below for orphan in orphans for below in _orphans(orphan)]
+
+    def _await_closed(self, ref: Ref[Any]) -> Flow[None]:
+        """Wait until what a killed child had open is closed; any other end closes it before anybody hears of the end.
+
+        One whose code goes on holds it for who knows how long, and is not waited for.
+        """
+        more = ref.more
+        if more is None or more.resources is None or self.system.undead.get(ref):
+            return
+        wait = Wait(ref)
+        more.on_left = partial(put, self.ref, (deliver_answer, wait, None))
+        if ref.actor is None:
+            return
+        self._me.waiting = wait
+        timer = self.system.timers.after(CLOSE_TIME, more.on_left)
+        yield wait
+        self._me.waiting = None
+        timer.cancel()
 
     def on_down(self, down: Down) -> object:
         """Note the end of a child that was told to stop."""

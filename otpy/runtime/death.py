@@ -224,6 +224,10 @@ def leave(ref: Ref[Any]) -> None:
     bury(ref)
     if ref in ref.system.undead:
         drop_zombie(ref)
+    if (
+        ref.more is not None and ref.more.on_left is not None
+    ):  # cleared, then looked; who waits puts it there, then looks
+        ref.more.on_left()
     if ref.home is not ref.system.pool:
         ref.home.release()  # type: ignore[attr-defined]  # every home but the pool has it
 

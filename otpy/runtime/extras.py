@@ -52,6 +52,7 @@ class Extras:
         "crew",
         "gave_up",
         "idle_timer",
+        "on_left",
         "orphans",
         "pending",
         "resources",
@@ -92,6 +93,8 @@ class Extras:
         """Its handlers in flight, for a class that wants several at once."""
         self.starter: list[Callable[[object], object]] | None = None
         """Told when `init` is done or has failed; who pops it tells."""
+        self.on_left: Callable[[], object] | None = None
+        """Told when nothing of it is left: no code runs, and what it held is closed. Any thread may put one here."""
         self.orphans: list[Ref[Any]] | None = None
         """What it had started and was linked to when it died, and what therefore is to end, too."""
         self.gave_up: RestartLimit | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otpy.actors import keeper, supervisor
+from otpy.actors import keeper, stopping, supervisor
 from otpy.actors.children import ChildTable
 from otpy.core.intensity import Window, admit
 from otpy.core.reason import Shutdown
@@ -67,7 +67,7 @@ def restarts_transient_after_shutdown_x(patch: pytest.MonkeyPatch) -> None:
         failed = restart == "transient" and isinstance(reason, Shutdown) and reason.detail == "x"
         return "restart" if failed else verdict(restart, reason)
 
-    patch.setattr(supervisor, "verdict", wrong)
+    patch.setattr(stopping, "verdict", wrong)
 
 
 def keeps_temporary_in_a_group(patch: pytest.MonkeyPatch) -> None:
