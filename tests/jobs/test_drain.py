@@ -332,3 +332,47 @@ def test_the_exit_code_says_whether_a_job_was_left_to_its_lease(
     store.close()
     first = ("running", 1) if is_stubborn else ("done", 1)
     assert [(one.state, one.attempt) for one in found if one is not None] == [first, ("ready", 0), ("ready", 0)]
+
+
+@pytest.mark.report("J31", "Bogdanp/dramatiq#148")
+def test_a_drain_waits_until_a_slow_store_has_kept_what_was_done(make: Callable[..., Pair], gate: Gate) -> None:
+    def hold() -> None:
+        gate.wait()
+
+    kind: Any = job(timeout=None)(hold)
+    pair = make(kinds=[kind])
+    made = pair.client(0).enqueue(kind.new())
+    gate.reached()
+    slow = pair.stores["a"].before = Gate()
+    gate.open()
+    slow.reached()
+    course = begin(pair.systems[0], "by hand", BUDGET)
+    pair.clock.advance(5.0)
+    assert not course.has_ended()
+    slow.open()
+    pair.clock.advance(5.0)
+    assert (course.has_ended(), course.left, seen(pair.client(1), made.id).state) == (True, [], "done")
+
+
+def test_a_store_that_is_away_makes_the_engine_late_and_is_named(make: Callable[..., Pair], gate: Gate) -> None:
+    def hold() -> None:
+        gate.wait()
+
+    kind: Any = job(timeout=None)(hold)
+    pair = make(kinds=[kind], lease=60.0)
+    made = pair.client(0).enqueue(kind.new())
+    gate.reached()
+    course = begin(pair.systems[0], "by hand", 10.0)
+    pair.clock.advance(1.0)
+    pair.fail("a")
+    gate.open()
+    pair.clock.advance(9.5)
+    assert course.has_ended()
+    assert {(one.phase, one.path.rpartition("/")[2]) for one in pair.told(0, DrainLate)} >= {
+        ("drain", "scheduler"),
+        ("flush", "scheduler"),
+    }
+    assert [line for line in course.left if "scheduler: was not flushed" in line]
+    pair.fail("a", still=False)
+    pair.clock.advance(3.0)
+    assert seen(pair.client(1), made.id).state == "done"
