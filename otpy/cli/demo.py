@@ -43,6 +43,8 @@ CRASH = 0.05
 """A probability: on a few thousand files it shows some hundred crashes, and costs little time."""
 OMITTED = ("site-packages", "dist-packages", "test")
 """Folders within Python's own library that hold the libraries of others, and its tests, as much as all the rest."""
+PATIENCE = 2.0
+"""Seconds in which a count that is kept in memory alone ends: nobody gets what it still finds."""
 PATH_LIMIT = 500
 """Characters shown of a path."""
 
@@ -132,7 +134,9 @@ def _with_actors(ctx: click.Context, plan: Plan) -> Report:
     scheduler = child(Scheduler, agents).opts(name=SCHEDULER)
     limits: list[RestartLimitReached] = []
     try:
-        with run(CountFiles, scheduler, show.tell, name="demo", control_directory=plan.directory) as system:
+        with run(
+            CountFiles, scheduler, show.tell, name="demo", control_directory=plan.directory, shutdown=PATIENCE
+        ) as system:
             system.events.attach(limits.append, RestartLimitReached)
             click.echo(_heading(plan, system.name, MOMENTS))
             system.ref(SCHEDULER).cast(Scheduler.count, plan.folder, plan.without)

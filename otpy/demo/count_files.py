@@ -77,7 +77,7 @@ class Scheduler(otpy.GenServer):
             self.claims.begin(files)
             if not files:
                 self.collector.cast(Collector.finish)
-        while claim := self.claims.give():
+        while not otpy.draining() and (claim := self.claims.give()):  # while it drains, nothing more is given out
             claim.holder.cast(Agent.work, claim.token, claim.file)
 
 
