@@ -104,10 +104,13 @@ def refuse_network(path: Path) -> None:
 
 def file_system_of(path: Path, mounts: str) -> str | None:
     """The kind of file system a path is on, by the text of /proc/self/mountinfo; the last one that covers it counts."""
-    best, found = -1, None
+    best, found, whole = -1, None, str(path)
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
-        place = Path(left.split(" ")[4].encode("utf-8", "surrogateescape").decode("unicode_escape"))
+        text = left.split(" ")[4].encode("utf-8", "surrogateescape").decode("unicode_escape")
+        if not whole.startswith(text):  # a machine has many mounts, and a program many files
+            continue
+        place = Path(text)
         if path.is_relative_to(place) and len(place.parts) >= best:
             best, found = len(place.parts), right.split(" ")[0]
     return found
