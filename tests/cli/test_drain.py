@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 from contextlib import contextmanager
@@ -150,6 +151,19 @@ def test_who_is_not_there_is_told(otpy: Callable[..., Result], program: Any) -> 
         assert otpy("drain", "shop/nobody").exit_code == 70
         assert otpy("drain", "shop", "--within", "0").exit_code == 2
     assert otpy("drain", "shop").exit_code == 2
+
+
+def test_on_a_terminal_it_is_shown_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(command, "console", lambda: screen)
+    with command._Shown("shop", as_json=False) as shown:
+        for left in (9.0, 8.0):
+            shown.show({"phase": "drain", "reason": "otpy drain", "left": left})
+    assert isinstance(screen.file, io.StringIO)
+    written = screen.file.getvalue()
+    assert written.count("shop drains: otpy drain") >= 2
+    assert "\x1b[2K" in written  # what stood there before is wiped out
+    assert "8s left" in written
 
 
 def drawn(view: Any) -> list[str]:
