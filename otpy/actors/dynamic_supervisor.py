@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from otpy.actors.declared import Plan, check_child
 from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
+from otpy.actors.trials import has_failed
 from otpy.core.decision import Stop
 from otpy.core.reason import Reason, is_clean
 from otpy.core.spec import ChildSpec, child, refuse_options
@@ -226,6 +227,9 @@ class DynamicSupervisor(Keeper):
         if restarts or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
+        if restarts and has_failed(self.system, ref):
+            self.system.history.decide(self._me, ref.id, "kept")
+            return None
         if restarts:
             yield from self.move_if_stuck(entry, ref)
         if not restarts:

@@ -8,6 +8,7 @@ from otpy.actors.children import ChildCounts, ChildInfo, Entry, info_of
 from otpy.actors.declared import Plan, check_child, check_children, check_names_free, declare
 from otpy.actors.flow import Flow, operation, query
 from otpy.actors.keeper import Keeper
+from otpy.actors.trials import has_failed
 from otpy.core.decision import Stop
 from otpy.core.reason import Exit, FailedChild, Reason, RestartLimit, Shutdown, is_clean
 from otpy.core.strategy import AutoShutdown, Strategy, affected, ends_supervisor
@@ -259,6 +260,9 @@ class Supervisor(Keeper):
         if decided == "restart" or not is_clean(reason):
             self.report_terminated(ref.id, reason)
         yield from self.await_orphans(ref)
+        if decided == "restart" and has_failed(self.system, ref):
+            self.system.history.decide(self._me, ref.id, "kept")
+            return None
         if decided == "restart":
             yield from self.move_if_stuck(entry, ref)
         if decided == "restart" and options.backoff is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.trials import Trial
 from otpy.core.backoff import delay
 from otpy.core.decision import Stop
 from otpy.core.value import value
@@ -37,6 +38,8 @@ MANY = 10_000
 """Children looked at in a second, at most: each takes some two microseconds."""
 STARTING = 60.0
 """Seconds after which a start, with the stop before it, stops the roll; a `start_timeout` may end it before."""
+ENDED = -1
+"""The number of an incarnation that had ended before anybody could see it."""
 TOLD = 20
 """Paths, and steps, that are shown."""
 
@@ -76,6 +79,12 @@ class Roll(GenServer):
         units = getattr(self, "units", [])
         return f"Roll of {self.terms.path}, {_count(units, 'done')} of {len(units)}" if units else "Roll"
 
+    def terminate(self, reason: object) -> None:  # noqa: ARG002 - the same for each
+        """Judge nobody any more."""
+        for unit in self.units:
+            if unit.state in ACTIVE:
+                self.system.trials.pop(unit.path, None)
+
     @cast
     def finish(self, why: str) -> None:
         """Begin nothing more; what has begun is ended."""
@@ -96,7 +105,16 @@ class Roll(GenServer):
         seconds = self.system.clock.now() - unit.since
         match outcome:
             case Started(where, number):
-                unit.path, unit.number = where, number
+                if where != path:
+                    self.system.trials.pop(path, None)
+                    self.system.trials[where] = Trial(self.ref)
+                trial = self.system.trials.get(where)
+                if trial is not None:
+                    trial.number = number
+                elif number:  # what was there before has ended by itself, just before it was to be stopped
+                    self.system.trials[where] = Trial(self.ref, number)
+                has_ended = trial is None and not number  # and its supervisor has heard of it
+                unit.path, unit.number = where, ENDED if has_ended else number
                 self._step(unit, "started", seconds)
                 self._enter(unit, "proving")
             case NotStarted(why):
@@ -173,7 +191,10 @@ class Roll(GenServer):
         elif ref is None or ref.number != unit.number or ref.reason is not None:
             last = None if child is None or child.entry is None else child.entry.last_exit
             why = f" ({ref.reason if ref is not None and ref.number == unit.number else last})"
-            problem = f"{unit.path} ended within {self.terms.healthy_after:g} s of its start{why}"
+            problem = f"{unit.path} ended within {self.terms.healthy_after:g} s of its start{why}, and stays stopped"
+            trial = self.system.trials.get(unit.path)
+            if trial is not None and ref is not None and ref.number == unit.number:  # not heard of by its supervisor
+                trial.is_lost = True
         else:
             problem = _ill_below(ref)
         is_over = self.system.clock.now() - unit.since >= self.terms.healthy_after
@@ -226,6 +247,9 @@ class Roll(GenServer):
 
     def _enter(self, unit: Unit, state: UnitState) -> None:
         unit.state, unit.since = state, self.system.clock.now()
+        trial = self.system.trials.get(unit.path)
+        if trial is not None and state not in ("starting", "proving") and not trial.is_lost:
+            self.system.trials.pop(unit.path, None)
 
     def _step(self, unit: Unit, step: str, seconds: float, detail: str = "") -> None:
         self._emit(RollStep(path=unit.path, roll=self.terms.path, step=step, seconds=seconds, detail=detail))
@@ -263,6 +287,9 @@ def replace(roll: Ref[Roll], path: str, spec: ChildSpec, within: float | None, *
             roll.cast(Roll.came, path, Gone("it has ended meanwhile, and is not to be started again"))
             return
         roll.cast(Roll.drained, path, left or "")
+    system.trials[path] = Trial(
+        roll
+    )  # before it starts: it may end at once, again and again, and take all others along
     roll.cast(Roll.came, path, start_again(system, path, spec, has_failed=has_failed))
 
 

@@ -129,6 +129,7 @@ class System(Starting, Inspection):
         self.root: Ref[Any] | None = None
         self.tops: dict[str, Ref[Any]] = {}
         self.orphans: dict[Ref[Any], None] = {}  # started by actors that have ended since
+        self.trials: dict[str, Any] = {}  # Any: of children that prove themselves, by path, known on a higher floor
         self.hooked: dict[Ref[Any], None] = {}  # those with hooks of a drain
         self.draining: Draining | None = None
         self.draining_parts: dict[Ref[Any], Draining] = {}  # the tops of parts that drain, while they live

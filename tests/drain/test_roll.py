@@ -109,10 +109,7 @@ def test_no_more_than_so_many_are_away_at_a_time(timed: otpy.System, clock: Virt
 def test_the_first_replacement_that_ends_stops_the_roll(
     timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
 ) -> None:
-    class Lenient(Fleet):
-        max_restarts = 5
-
-    timed.start_root(otpy.child(Lenient))
+    timed.start_root(otpy.child(Fleet))  # which bears no restart: it stays stopped, and takes nobody along
     before = numbers(timed, "t")
     orders["b"] = worn_out_after(3.0)
     with Recorder(timed, RollStopped) as seen:
@@ -125,8 +122,51 @@ def test_the_first_replacement_that_ends_stops_the_roll(
     look = rolls.look("t")
     assert look is not None
     assert (look.state, look.why) == ("stopped", stopped.why)
+    assert timed.record("t/b").status == "stopped"
+    assert timed.trials == {}
     orders.clear()
+    timed.restart_child("t/b")
     clock.advance(100.0)
+    assert timed.record("t/b").status == "idle"
+
+
+def test_a_replacement_that_ends_at_once_takes_nobody_along(
+    timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
+) -> None:
+    timed.start_root(otpy.dynamic(Worker, max_restarts=0))
+    root = timed.root
+    assert root is not None
+    for name in "ab":
+        root.call(otpy.DynamicSupervisor.start_with, name)
+    before = numbers(timed, "t")
+    orders["a"] = lambda _: otpy.Continue("and fail, for it has no handle_continue")
+    with Recorder(timed, RollStopped) as seen:
+        rolled(timed)
+        clock.advance(10.0)
+    (stopped,) = seen.of(RollStopped)
+    assert stopped.why.startswith("t/1 ended within 2 s of its start (NotImplementedError")
+    assert stopped.why.endswith("), and stays stopped")
+    assert timed.record("t/1").status == "stopped"
+    assert numbers(timed, "t")[1:] == before[1:]
+    orders.clear()
+    timed.restart_child("t/1")
+    assert timed.record("t/1").status == "idle"
+
+
+def test_a_roll_that_is_gone_judges_nobody(
+    timed: otpy.System, clock: VirtualClock, orders: dict[str, Callable[[Worker], object]]
+) -> None:
+    class Lenient(Fleet):
+        max_restarts = 5
+
+    timed.start_root(otpy.child(Lenient))
+    orders["a"] = worn_out_after(3.0)
+    rolled(timed, healthy_after=10.0)
+    clock.advance(1.0)
+    orders.clear()
+    timed.kill("t/roll")
+    clock.advance(10.0)
+    assert timed.record("t/a").status == "idle"  # its supervisor has started it again
 
 
 def test_a_start_that_fails_is_tried_again_after_a_pause(
