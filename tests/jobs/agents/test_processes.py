@@ -111,11 +111,11 @@ def test_one_that_hears_of_nothing_is_killed_after_the_grace(
     assert not is_there(pid)
 
 
-@pytest.mark.parametrize("kind", [errands.attentive, errands.wait_long, errands.deaf], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [errands.attentive, errands.wait_long], ids=lambda kind: kind.name)
 def test_in_a_drain_it_is_given_back_when_its_time_is_over(
     system: otpy.System, ends: Ends, tmp_path: Path, pipe: str, kind: Any
 ) -> None:
-    """Those that hear of it leave, the other one is killed; of none an attempt is spent."""
+    """One that awaits leaves, one that asks for a cancellation alone is killed; of none an attempt is spent."""
     client = started(system, tmp_path, kind, crews=[crew("process", spare=0)], grace=0.2)
     made = client.enqueue(kind.new(pipe))
     read(pipe)
