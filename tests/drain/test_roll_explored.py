@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import otpy
 from otpy.drain.roll import is_down, units_of
 from otpy.drain.roll_desk import Rolls
@@ -63,3 +65,50 @@ def test_no_more_are_away_than_may_be_in_whatever_order() -> None:
 
     explore(scenario, seeds=25, invariants=[at_most_two])
     assert most == {0, 1, 2}
+
+
+class Frail(otpy.GenServer):
+    """Its second incarnation ends as soon as it has begun, or a moment later."""
+
+    def init(self, name: str, starts: dict[str, int]) -> object:
+        starts[name] = starts.get(name, 0) + 1
+        if name == "b" and starts[name] > 1:
+            self.send_after(0.0, "fall")
+        return otpy.Continue("fall") if name == "c" and starts[name] > 1 else None
+
+    def handle_info(self, message: object) -> None:
+        raise ValueError(message)
+
+    def handle_continue(self, term: object) -> None:
+        raise ValueError(term)
+
+
+class Strict(otpy.Supervisor):
+    """It bears no restart."""
+
+    max_restarts = 0
+
+    def init(self, names: str, starts: dict[str, int]) -> None:
+        self.names, self.starts = names, starts
+
+    def children(self) -> list[otpy.ChildSpec]:
+        return [otpy.child(Frail, name, self.starts).opts(id=name) for name in self.names]
+
+
+@pytest.mark.parametrize("names", ["abd", "acd"])
+def test_a_bad_replacement_takes_nobody_along_in_whatever_order(names: str) -> None:
+    def scenario(system: VirtualSystem) -> None:
+        starts: dict[str, int] = {}
+        system.start_root(otpy.child(Strict, names, starts))
+        rolls = Rolls.of(system)
+        rolls.begin(Terms(path="seeded", healthy_after=1.0), "a test")
+        otpy.sleep(10.0)
+        look = rolls.look("seeded")
+        assert look is not None
+        assert (look.state, look.done) == ("stopped", 1)
+        assert starts == {names[0]: 2, names[1]: 2, names[2]: 1}
+        assert system.trials == {}
+        assert system.root is not None
+        assert system.root.reason is None
+
+    explore(scenario, seeds=25)
