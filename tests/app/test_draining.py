@@ -122,6 +122,23 @@ def test_a_program_whose_child_waits_for_its_restart_ends() -> None:
     assert (system.left, system.undone) == ([], ())
 
 
+def test_who_is_started_after_the_program_was_told_to_stop_drains_as_well() -> None:
+    """As when SIGTERM comes while the tree is still being started: the start goes on, and then all of it drains."""
+
+    class Early(otpy.GenServer):
+        def init(self) -> None:
+            self.system.request_stop("SIGTERM")  # type: ignore[attr-defined]  # it is an Application
+
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Early), otpy.child(Agent)]
+
+    with otpy.run(Tree, control="off") as system:
+        assert system.wait() is None
+    assert NOTES == ["SIGTERM"]
+    assert (system.left, system.undone) == ([], ())
+
+
 class Handled:
     """A handler of signals on a clock of its own."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 from typing import TYPE_CHECKING
 
@@ -114,6 +116,46 @@ def test_a_second_signal_has_a_program_drain_no_longer_and_a_third_ends_it_at_on
         code, _, complained = program.end()
     assert code == 137
     assert "tree/Stuck: late in drain: " in complained
+
+
+def test_a_third_signal_leaves_nothing_of_what_runs_in_processes(tmp_path: Path) -> None:
+    """Neither the child, which hears nothing, nor what it has started."""
+    (tmp_path / "deaf.py").write_text(
+        "import os, subprocess, time\n"
+        "import otpy\n"
+        "def deaf(path):\n"
+        "    other = subprocess.Popen(['sleep', '60'])\n"
+        "    with open(path, 'w') as file:\n"
+        "        file.write(f'{os.getpid()} {other.pid}\\n')\n"
+        "    with otpy.in_flight():\n"
+        "        time.sleep(60)\n"
+    )
+    source = """
+    sys.path.insert(0, str(FOLDER))
+    import deaf, otpy.app.signals
+    otpy.app.signals.GRACE = 0.0
+    os.mkfifo(FOLDER / "pids")
+    if __name__ == "__main__":
+        spec = otpy.child(deaf.deaf, str(FOLDER / "pids")).opts(place="process", shutdown=otpy.INFINITY)
+        with otpy.run(spec, control="off") as system:
+            say((FOLDER / "pids").read_text())
+            system.events.attach(lambda event: say(event.phase), otpy.events.DrainPhase)
+            system.wait()
+            say("told")
+    """
+    with Program(tmp_path, source) as program:
+        fds = [os.pidfd_open(int(word)) for word in program.line().split()]
+        assert program.line() == ""
+        program.send(signal.SIGTERM)
+        assert "told" in iter(program.line, None)
+        program.send(signal.SIGTERM)
+        assert "flush" in iter(program.line, None)
+        program.send(signal.SIGTERM)
+        code, _, _ = program.end()
+    assert code == 137
+    for fd in fds:
+        assert select.select([fd], [], [], 10.0)[0] == [fd]
+        os.close(fd)
 
 
 def test_sigquit_shows_where_all_threads_are_and_has_a_program_drain_no_longer(tmp_path: Path) -> None:
