@@ -7,7 +7,7 @@ parts, then `_go_on` deals what is at hand to who rests, and sends the next exch
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import is_clean
@@ -31,7 +31,7 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from otpy.core.reason import Reason
     from otpy.jobs.agents.agent import Agent
@@ -80,7 +80,8 @@ class Scheduler(Leaving):
         self.is_held = False
         """Whether breakers hold back kinds; nobody tells when that is over, so there is a timer, too."""
         own = self.ref
-        self.use(_attached(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded)))
+        heard = self.use(ExitStack())
+        heard.callback(self.system.events.attach(lambda event: own.tell(("ended", event.path)), ZombieEnded))
         self.beat.cast(Beat.forget)
         self.is_surveyed = False
         """Whether it knows what runs elsewhere: nothing is claimed before that."""
@@ -342,12 +343,3 @@ class Scheduler(Leaving):
         ends = frozenset(one.id for one in outcomes if one.state not in LIVING)
         if ends:
             self.endings.tell(ends)
-
-
-@contextmanager
-def _attached(detach: Callable[[], None]) -> Iterator[None]:
-    """Until its actor ends."""
-    try:
-        yield
-    finally:
-        detach()
