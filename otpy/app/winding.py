@@ -50,4 +50,5 @@ def _await_drain(course: Course, until: float) -> None:
         if not course.has_ended():
             course.cut("nobody moves the clock any more")
     left = max(0.0, until - time.monotonic())
-    course.wait(None if left == math.inf else left * SHARES[Phase.FLUSH])
+    if not course.wait(None if left == math.inf else left * SHARES[Phase.FLUSH]):
+        course.cut("its time was over")

@@ -95,8 +95,8 @@ def tree_view(snapshot: Snapshot, *, width: int, guides: Guides = UNICODE) -> Re
 def _ending(system: Summary) -> Iterator[Text]:
     """That a program was told to stop, by whom, and how long it may take."""
     if system.draining is not None:
-        text = f"{visible(system.name)} drains: {visible(system.draining)}; {duration(system.left or 0.0)} left"
-        yield Text(text, style="yellow")
+        left = "" if system.left is None else f"; {duration(system.left)} left"
+        yield Text(f"{visible(system.name)} drains: {visible(system.draining)}{left}", style="yellow")
 
 
 def programs_view(programs: Sequence[Seen], *, width: int) -> RenderableType:

@@ -71,8 +71,8 @@ class Inspected(Protocol):
         """Actors, zombies, threads, run queue."""
         ...
 
-    def ending(self) -> tuple[str, float] | None:
-        """Who has told it to stop, and in how many seconds it must have."""
+    def ending(self) -> tuple[str, float | None] | None:
+        """Who has told it to stop, and in how many seconds it must have, if there is a limit."""
         ...
 
     def terminate_child(self, path: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from otpy.runtime.draining import flights_in
@@ -55,7 +56,7 @@ def _of_course(course: Course | None) -> dict[str, Any]:
         "phase": str(course.phase),
         "reason": course.reason,
         "since": course.system.clock.now() - course.draining.since,
-        "left": course.remaining(),
+        "left": None if course.remaining() == math.inf else course.remaining(),
         "took": {str(phase): seconds for phase, seconds in course.took.copy().items()},
         "late": [str(late) for late in course.late],
         "undone": list(course.left[:TOLD]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -105,11 +106,16 @@ class Inspection:
             "run_queue": len(self._system.pool.queue),
         }
 
-    def ending(self) -> tuple[str, float] | None:
-        """Who has told the program to stop, in words, and in how many seconds it must have; None: nobody has."""
+    def ending(self) -> tuple[str, float | None] | None:
+        """Who has told the program to stop, in words, and the seconds in which it must have; None: nobody has.
+
+        No seconds are told where it may take as long as it likes.
+        """
         draining = self._system.draining
-        left = None if draining is None else max(0.0, draining.deadline - self._system.clock.now())
-        return None if draining is None or left is None else (draining.reason, left)
+        if draining is None:
+            return None
+        left = draining.deadline - self._system.clock.now()
+        return draining.reason, None if left == math.inf else max(0.0, left)
 
     def terminate_child(self, path: str) -> None:
         """Have the supervisor stop a child and keep its spec; returns when it has ended.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 import otpy
 from otpy.app import signals
 from otpy.core.exit_codes import ExitCode
+from otpy.drain.look import look_at
 from otpy.events import DrainBegun, DrainEnded, DrainPhase
 from otpy.testing import Gate, VirtualClock
 
@@ -101,6 +103,14 @@ def test_a_clock_that_nobody_moves_any_more_keeps_no_program() -> None:
             gate.reached()
         assert system.undone[0] == "it was cut short in quiesce: nobody moves the clock any more"
         gate.open()
+
+
+def test_a_program_may_take_as_long_as_it_likes() -> None:
+    with otpy.run(Agent, control="off", shutdown=math.inf) as system:
+        system.request_stop("by hand")
+        assert system.ending() == ("by hand", None)
+        assert look_at(system, system.request_drain())["left"] is None
+    assert (system.left, system.undone) == ([], ())
 
 
 def test_a_program_whose_child_waits_for_its_restart_ends() -> None:

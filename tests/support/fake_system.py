@@ -87,7 +87,7 @@ class FakeSystem:
         self.done: list[tuple[str, str]] = []
         self.dead: list[ActorRecord] = []
         self.ended: list[ExitRecord] = []
-        self.told: tuple[str, float] | None = None
+        self.told: tuple[str, float | None] | None = None
         self.stopping = threading.Event()
         self.stuck_on: dict[str, threading.Event] = {}
         """Paths whose operating verbs wait for their event."""
@@ -172,7 +172,7 @@ class FakeSystem:
         """Write it down."""
         self._do("resume", path)
 
-    def ending(self) -> tuple[str, float] | None:
+    def ending(self) -> tuple[str, float | None] | None:
         """As it was set."""
         return self.told
 
