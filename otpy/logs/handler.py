@@ -6,11 +6,11 @@ import logging
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
-from otpy.events.event import Event
 from otpy.logs.allowance import SECOND, Allowance
-from otpy.logs.keys import ActorKeys
+from otpy.logs.keys import ActorKeys, own
 from otpy.logs.line import Formatter, as_json, line_of
 
 if TYPE_CHECKING:
@@ -54,15 +54,22 @@ class Handler(logging.StreamHandler[TextIO]):
         self._tell(now)
         if self._allowance.takes(_sort(record), record, now):
             super().emit(record)
-        elif self._alarm is None and not self._is_closed:
+        elif not self._is_closed and (self._alarm is None or not self._alarm.is_alive()):  # it is not after a fork
             self._set_alarm()
 
     def format(self, record: logging.LogRecord) -> str:
         """The line; of a process child for its parent, which reads it and writes it as its own."""
         inside = sys.modules.get(INSIDE)
         if inside is None or not inside.Inside.is_here:
-            return super().format(record)
+            return self._writable(super().format(record))
         return f"\x1e{as_json(line_of(record))}"
+
+    def _writable(self, text: str) -> str:
+        """As the stream can take it: one that writes ASCII alone would lose the line for a single letter."""
+        encoding = getattr(self.stream, "encoding", None)
+        if text.isascii() or not isinstance(encoding, str):
+            return text
+        return text.encode(encoding, "backslashreplace").decode(encoding)
 
     def close(self) -> None:
         """Tell what was left out, and write no more."""
@@ -85,7 +92,8 @@ class Handler(logging.StreamHandler[TextIO]):
         self._alarm = threading.Timer(SECOND, self._wake)
         self._alarm.name = "log-storm"
         self._alarm.daemon = True
-        self._alarm.start()
+        with suppress(RuntimeError):  # no thread to be had: the next line tells, or the end
+            self._alarm.start()
 
     def _wake(self) -> None:
         """On a thread that lives while there is a storm, and for a second after."""
@@ -100,12 +108,16 @@ class Handler(logging.StreamHandler[TextIO]):
 
 
 def _sort(record: logging.LogRecord) -> Hashable:
-    """What says the same: of otpy's events those of a class about an actor, else what an actor says in one place."""
-    event: Any = getattr(record, "otpy", None)
-    if isinstance(event, Event):
+    """What says the same: of otpy's events those of a class about an actor, else what an actor says in one place.
+
+    Of process children each line is one of its own: they have said it, and it has one place here.
+    """
+    event = own(record, "otpy")
+    if event is not None:
         return type(event), event.path
-    said = record.msg if isinstance(record.msg, str) else type(record.msg)
-    return record.name, record.levelno, said, getattr(record, "path", "")
+    said = own(record, "otpy_text") or record.msg
+    path = (own(record, "otpy_keys") or {}).get("path")
+    return record.name, record.levelno, *(each if type(each) is str else type(each) for each in (said, path))
 
 
 def _number(storm: Storm, seconds: float) -> logging.LogRecord:

@@ -6,6 +6,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from otpy.events.event import Event
 from otpy.places.loop_seat import OWNER
 from otpy.runtime.seat import here
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.ref import Ref
 
-__all__ = ["CONTEXT", "ActorKeys", "actor_keys", "owner"]
+__all__ = ["CONTEXT", "OWN", "ActorKeys", "actor_keys", "own", "owner"]
 
 CONTEXT = {
     "system": "the system's name",
@@ -26,6 +27,15 @@ CONTEXT = {
     "attempt": "which attempt this is, from 1",
 }
 """The keys that say who writes, and what each is."""
+
+OWN: dict[str, type[Any]] = {
+    "otpy": Event,
+    "otpy_keys": dict,
+    "otpy_text": str,
+    "otpy_fields": dict,
+    "otpy_storm": dict,
+}
+"""What otpy puts on a record, and of which class it is; of any other it is somebody else's."""
 
 JOBS = "otpy.jobs.agents.context"
 
@@ -49,6 +59,12 @@ def keys_here() -> dict[str, Any]:
     return found
 
 
+def own(record: logging.LogRecord, name: str) -> Any:  # Any: of the class that it has
+    """What otpy has put on a record under one of its names; None where it has not, whatever somebody else has."""
+    found = vars(record).get(name)
+    return found if issubclass(type(found), OWN[name]) else None  # not isinstance: that asks the object
+
+
 class ActorKeys(logging.Filter):
     """A filter that lets all pass and puts the keys of who writes on each record, for a logging setup of your own.
 
@@ -59,8 +75,11 @@ class ActorKeys(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Put them on it, once."""
-        keys = vars(record).setdefault("otpy_keys", None)
+        keys = own(record, "otpy_keys")
         if keys is None:
+            foreign = vars(record).get("otpy_keys")
+            if foreign is not None:
+                vars(record)["otpy_keys_"] = foreign
             keys = record.otpy_keys = keys_here()
         for key in CONTEXT:
             vars(record).setdefault(key, keys.get(key, ""))

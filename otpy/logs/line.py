@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.core.masking import hide
 from otpy.core.suggest import did_you_mean
-from otpy.core.text import safe_repr, visible, visible_lines
+from otpy.core.text import exception_line, safe_repr, visible, visible_lines
 from otpy.errors import SpecError
-from otpy.events.event import Event
 from otpy.logs.fields import fields_of, plain
-from otpy.logs.keys import CONTEXT, owner
+from otpy.logs.keys import CONTEXT, OWN, own, owner
 from otpy.runtime.portrait import show_of
 from otpy.runtime.seat import here
 
@@ -49,33 +49,45 @@ KEY = 100
 
 STANDARD = {*vars(logging.makeLogRecord({})), "asctime", "message", "taskName"}
 """What any record has; all else somebody has put there as `extra`."""
-OWN = {"otpy", "otpy_keys", "otpy_text", "otpy_fields", "otpy_storm", *CONTEXT}
+TEXTS = ("time", "level", "logger", "event", "otpy", "exception", "traceback")
+"""Keys of `BASE` whose values are texts."""
 
 PLAIN = re.compile(r"[^\s\"=\\]+")
 BAD_IN_KEYS = re.compile(r"[^\w.\-]+")
 
 
 def line_of(record: logging.LogRecord) -> dict[str, Any]:
-    """The keys and values of a record; a filter has noted who writes."""
+    """The keys and values of a record; a filter has noted who writes. Never fails: who logs is in trouble already."""
+    try:
+        return _line_of(record)
+    except Exception as error:  # noqa: BLE001 - a line that says so is worth more than none
+        return {
+            "time": _time(time.time()),
+            "level": str(record.levelname).lower(),
+            "logger": str(record.name),
+            "event": f"a line that cannot be told: {exception_line(error)}",
+        }
+
+
+def _line_of(record: logging.LogRecord) -> dict[str, Any]:
     show = _show()
-    event = getattr(record, "otpy", None)
+    event, keys = own(record, "otpy"), own(record, "otpy_keys") or {}
     text = _said(record, event)
     if text.startswith(CHILD) and record.name == "otpy.child":
         return _child_line(record, text)
     line: dict[str, Any] = {
-        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+        "time": _time(record.created),
         "level": record.levelname.lower(),
         "logger": record.name,
         "event": plain("", text, show),
     }
-    keys = getattr(record, "otpy_keys", {})
-    if isinstance(event, Event):
+    if event is not None:
         is_own = event.path == keys.get("path")  # else it is told by another actor than it is about
         line |= keys if is_own else {"system": event.path.partition("/")[0], "path": event.path}
         line |= fields_of(event, show)
     else:
         line |= keys
-    line |= getattr(record, "otpy_storm", {})
+    line |= own(record, "otpy_storm") or {}
     for key, value in _given(record).items():
         line[_free(str(key), line)] = plain(str(key), value, show)
     trouble = _trouble(record)
@@ -140,29 +152,35 @@ def _show() -> Show:
     return hide if ref is None else ref.system.show
 
 
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
 def _said(record: logging.LogRecord, event: object) -> str:
-    text = getattr(record, "otpy_text", None)
-    if isinstance(text, str):
+    text: str | None = own(record, "otpy_text")
+    if text is not None:
         return text
-    if isinstance(event, Event):
+    if event is not None:
         return str(event).partition("\n")[0]
     try:
         return record.getMessage()
     except Exception as error:  # noqa: BLE001 - a line that cannot be made is worth more than none
-        return f"{record.msg!s} (its arguments do not fit: {type(error).__name__})"
+        said = record.msg if type(record.msg) is str else safe_repr(record.msg)
+        return f"{said} ({'its arguments do not fit' if record.args else 'it says nothing'}: {type(error).__name__})"
 
 
 def _given(record: logging.LogRecord) -> dict[str, Any]:
     """What somebody has put on it: by `extra`, or by structlog."""
-    extra = {key: value for key, value in vars(record).items() if key not in STANDARD and key not in OWN}
-    keys = getattr(record, "otpy_keys", {})
-    extra |= {key: vars(record)[key] for key in CONTEXT if _is_foreign(vars(record).get(key, ""), keys.get(key, ""))}
-    return extra | getattr(record, "otpy_fields", {})
+    extra = {key: value for key, value in vars(record).items() if key not in STANDARD and not _is_own(record, key)}
+    return extra | (own(record, "otpy_fields") or {})
 
 
-def _is_foreign(value: object, own: object) -> bool:
-    """Whether somebody else has put a value where otpy's key would be."""
-    return value != "" and value is not own and value != own
+def _is_own(record: logging.LogRecord, key: str) -> bool:
+    """Whether otpy has put it there; of what is where its keys would be that which is as they are."""
+    if key not in CONTEXT:
+        return key in OWN and own(record, key) is not None
+    value, ours = vars(record)[key], (own(record, "otpy_keys") or {}).get(key, "")
+    return value is ours or (type(value) in {str, int} and value in {"", ours})
 
 
 def _free(key: str, line: dict[str, Any]) -> str:
@@ -188,11 +206,11 @@ def _quoted(value: object) -> str:
 def _child_line(record: logging.LogRecord, text: str) -> dict[str, Any]:
     """The line that a process child has written; whose it is, the pipe says that it came by."""
     try:
-        found = json.loads(text[len(CHILD) - 1 :])
-    except ValueError:
+        found: dict[str, Any] = json.loads(text[len(CHILD) - 1 :])
+    except (ValueError, RecursionError):
         found = {"level": "info", "logger": record.name, "event": text}
-    inner = str(found.get("path", ""))
-    path = str(getattr(record, "otpy_keys", {}).get("path", ""))
+    keys = own(record, "otpy_keys") or {}
+    inner, path = str(found.get("path", "")), str(keys.get("path", ""))
     if inner != path and not inner.startswith(f"{path}/"):
-        found["path"] = path
-    return {str(key): value for key, value in found.items()}
+        found |= keys
+    return found | {key: safe_repr(found[key]) for key in TEXTS if type(found.get(key, "")) is not str}

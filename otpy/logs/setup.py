@@ -58,12 +58,12 @@ def configure(
     if number is None or problem:
         raise SpecError("configure", problem)
     root = logging.getLogger()
-    for old in _ours:
+    handler = Handler(format, stream, allowance)
+    root.addHandler(handler)  # first: what others log meanwhile is rather written twice than lost
+    before, _ours[:] = _ours.copy(), [handler]
+    for old in before:
         root.removeHandler(old)
         old.close()
-    handler = Handler(format, stream, allowance)
-    _ours[:] = [handler]
-    root.addHandler(handler)
     root.setLevel(number)
     _configure_structlog()
     return handler
