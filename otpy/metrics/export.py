@@ -42,13 +42,18 @@ def families(
     }
     for entry in CATALOGUE.values() if entries is None else entries:
         family = kinds[entry.type](entry.name, entry.text, labels=(*more, *entry.labels))
-        for labels, value in reading.get(entry.name, {}).items():
+        shown = {tuple(map(_shown, labels)): value for labels, value in reading.get(entry.name, {}).items()}
+        for labels, value in shown.items():
             _add(family, labels, value)
         yield family
 
 
-def _add(family: Any, raw: tuple[str, ...], value: Value) -> None:  # Any: as above
-    labels = [label if label.isprintable() else visible(label, 10 * MOST_TEXT) for label in raw]  # it must be UTF-8
+def _shown(label: str) -> str:
+    """As it must be: in UTF-8, on one line. What then looks like another one is that one: no series may come twice."""
+    return label if label.isprintable() else visible(label, 10 * MOST_TEXT)
+
+
+def _add(family: Any, labels: tuple[str, ...], value: Value) -> None:  # Any: as above
     if isinstance(value, Distribution):
         buckets = [(_bound(bound), count) for bound, count in value.buckets]
         family.add_metric(labels, buckets=buckets, sum_value=value.total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgpack
@@ -88,9 +89,16 @@ def _parsed(entry: Entry, row: Any) -> tuple[tuple[str, ...], Value]:
 def _distribution(entry: Entry, value: Any) -> Distribution:
     match value:
         case [list() as bounds, list() as counts, total] if (
-            all(map(is_number, [*bounds, *counts, total])) and len(counts) == len(bounds) + 1
+            len(counts) == len(bounds) + 1 and is_number(total) and _rise(bounds) and _are_counts(counts)
         ):
-            return Distribution(
-                tuple(zip((*map(float, bounds), math.inf), map(int, counts), strict=True)), float(total)
-            )
+            return Distribution(tuple(zip((*map(float, bounds), math.inf), counts, strict=True)), float(total))
     raise SnapshotError(f"{entry.name}: {safe_repr(value)} is no histogram")
+
+
+def _rise(bounds: list[Any]) -> bool:
+    """Whether they are finite, and each is larger than the one before: two alike would be one series twice."""
+    return all(map(is_number, bounds)) and all(one < other for one, other in pairwise([*map(float, bounds), math.inf]))
+
+
+def _are_counts(counts: list[Any]) -> bool:
+    return all(type(count) is int and is_number(count) for count in counts)

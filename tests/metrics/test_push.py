@@ -161,6 +161,9 @@ def test_agents_beyond_the_bound_are_refused(hub: Hub, timed: otpy.System) -> No
         [1, {"otpy_actors": [{}]}],
         [1, {"otpy_call_seconds": [[1.0]]}],
         [1, {"otpy_call_seconds": [[[[0.1], [1], 1.0]]]}],
+        [1, {"otpy_call_seconds": [[[[0.1], [1, float("inf")], 1.0]]]}],
+        [1, {"otpy_call_seconds": [[[[0.1, 0.1], [1, 2, 3], 1.0]]]}],
+        [1, {"otpy_call_seconds": [[[[float("inf")], [1, 2], 1.0]]]}],
         [1, {"otpy_crashes_total": [["x" * 400, 1.0]]}],
         [1, {"otpy_crashes_total": [[5, 1.0]]}],
     ],
@@ -175,6 +178,12 @@ def test_a_snapshot_of_too_many_series_is_refused(hub: Hub) -> None:
 
     with pytest.raises(SnapshotError, match="20001 series"):
         hub.agents.take("a1", many)
+
+
+def test_labels_that_look_alike_are_one_series(hub: Hub) -> None:
+    assert hub.agents.take("a1", [1, {"otpy_crashes_total": [["x\n", 1.0], ["x\\n", 2.0]]}])
+
+    assert len(hub.lines("otpy_crashes_total")) == 1
 
 
 def test_metrics_of_a_newer_otpy_are_left_out(hub: Hub) -> None:
