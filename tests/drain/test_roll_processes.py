@@ -49,7 +49,7 @@ def test_what_has_a_process_is_rolled_as_a_whole_and_keeps_its_state(tmp_path: P
             rolls.begin(Terms(path="t/far"), "a test")
         with Recorder(system, RollEnded, RollStopped) as seen, Recorder(system, RollStep) as steps:
             rolls.begin(Terms(path="t", workers=True, healthy_after=0.0), "a test")
-            (ended,) = seen.expect(1, timeout=20.0)
+            (ended,) = seen.expect(1, timeout=40.0)
         assert isinstance(ended, RollEnded), ended
         told: list[Any] = steps.of(RollStep)
         assert [step.path for step in told if step.step == "healthy"] == ["t/one", "t/far"]
