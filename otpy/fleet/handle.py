@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import otpy.fleet.doctor
 import otpy.fleet.verbs  # noqa: F401 - both register what can be asked of it over the control socket
+from otpy.actors.keeping import refuse_second
 from otpy.core.clock import virtual_wall, wall_clock
-from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import safe_repr
-from otpy.errors import NameTakenError, SpecError
+from otpy.errors import SpecError
 from otpy.fleet.asked import Asked
 from otpy.fleet.beat import fields_of
 from otpy.fleet.errors import BeatError
@@ -221,9 +221,7 @@ class FleetView(Asked):
         """Be kept by an actor. Raises NameTakenError."""
         clock = keeper.system.clock
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"fleet {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"fleet {self.name}")
             if self._now != clock.now:  # another system, with a time of its own: it is another hub
                 self._ledger = self._fresh(clock.now())
             self._keeper, self._now = keeper, clock.now

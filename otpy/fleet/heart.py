@@ -8,19 +8,18 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.keeping import Keeping
 from otpy.core.reason import Normal, Shutdown
 from otpy.core.value import value
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from otpy.core.reason import Reason
     from otpy.fleet.beat import Beat
     from otpy.fleet.heartbeat import Heartbeat
     from otpy.runtime.drain import Drain
-    from otpy.runtime.ref import Ref
 
 __all__ = ["AsyncHeart", "Heart", "PlainHeart"]
 
@@ -42,21 +41,6 @@ class Overdue:
     number: int
 
 
-class Keeping:
-    """A heartbeat that an actor keeps, as a resource: given up with the incarnation, however it ends."""
-
-    def __init__(self, heartbeat: Heartbeat, keeper: Ref[Heart]) -> None:
-        self._heartbeat, self._keeper = heartbeat, keeper
-
-    def __enter__(self) -> None:
-        self._heartbeat.keep(self._keeper)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._heartbeat.release(self._keeper)
-
-
 class Heart(GenServer):
     """What both have in common."""
 
@@ -65,7 +49,7 @@ class Heart(GenServer):
     def init(self, heartbeat: Heartbeat) -> None:
         """The first beat comes within a period, at any time of it."""
         self.heartbeat = heartbeat
-        self.use(Keeping(heartbeat, self.ref))
+        self.use(Keeping(self.ref, heartbeat.keep, heartbeat.release))
         self._number = 0
         self._rest(self.system.random.random() * heartbeat.period)
 

@@ -8,13 +8,13 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from otpy.actors.keeping import refuse_second
 from otpy.core.clock import virtual_wall, wall_clock
 from otpy.core.number import is_number
-from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import exception_line, safe_repr
 from otpy.core.value import value
-from otpy.errors import NameTakenError, SpecError
+from otpy.errors import SpecError
 from otpy.fleet.beat import Beat, check_figures, check_labels, check_name
 from otpy.fleet.errors import BeatError
 from otpy.fleet.heart import AsyncHeart, Heart, PlainHeart
@@ -209,9 +209,7 @@ class Heartbeat:
     def keep(self, keeper: Ref[Heart]) -> None:
         """Be kept by an actor. Raises NameTakenError."""
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"heartbeat {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"heartbeat {self.name}")
             self._keeper, self._begun = keeper, None
             clock = keeper.system.clock
             self._wall = virtual_wall(clock) if clock.is_virtual else wall_clock

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.keeping import Keeping
 from otpy.core.value import value
 from otpy.fleet.ledger import TICK
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from otpy.fleet.handle import FleetView
-    from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
 __all__ = ["FleetServer", "views_of"]
@@ -26,21 +24,6 @@ class Tick:
     """A second is over; a message of its actor to itself."""
 
 
-class Keeping:
-    """A view that an actor keeps, as a resource: given up with the incarnation, however it ends."""
-
-    def __init__(self, view: FleetView, keeper: Ref[FleetServer]) -> None:
-        self._view, self._keeper = view, keeper
-
-    def __enter__(self) -> None:
-        self._view.keep(self._keeper)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._view.release(self._keeper)
-
-
 class FleetServer(GenServer):
     """Keeps one `FleetView`; started by its `child()`."""
 
@@ -48,7 +31,7 @@ class FleetServer(GenServer):
         """Go on with what is in its books."""
         self.view = view
         self.register(f"{view.name}{SUFFIX}")
-        self.use(Keeping(view, self.ref))
+        self.use(Keeping(self.ref, view.keep, view.release))
         self.send_interval(TICK, Tick())
 
     @property

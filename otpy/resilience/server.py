@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.keeping import Keeping
 from otpy.events.resilience import BreakerChanged
 from otpy.resilience.machine import Machine
 from otpy.resilience.snapshot import EXCLUDED, FAILED, SLOW, Probe, Snapshot
@@ -13,14 +14,10 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from otpy.resilience.breaker import Breaker
     from otpy.resilience.cause import Cause
     from otpy.resilience.machine import Change
-    from otpy.resilience.snapshot import State
     from otpy.runtime.links import Monitor
-    from otpy.runtime.ref import Ref
     from otpy.runtime.timers import Timer
 
 __all__ = ["BreakerServer"]
@@ -41,29 +38,13 @@ class Overdue:
     probe: Probe
 
 
-class Keeping:
-    """A breaker that an actor keeps, as a resource: given up with the incarnation, however it ends."""
-
-    def __init__(self, breaker: Breaker, keeper: Ref[BreakerServer]) -> None:
-        self._breaker = breaker
-        self._keeper = keeper
-
-    def __enter__(self) -> tuple[State, int]:
-        return self._breaker.keep(self._keeper)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._breaker.release(self._keeper)
-
-
 class BreakerServer(GenServer):
     """Keeps one `Breaker`; started by its `child()`. What it shows of itself is there for `otpy info --state`."""
 
     def init(self, breaker: Breaker) -> None:
         """Begin closed; what somebody has forced stays so."""
         self._breaker = breaker
-        before, generation = self.use(Keeping(breaker, self.ref))
+        before, generation = self.use(Keeping(self.ref, breaker.keep, breaker.release))
         self._machine = Machine(breaker.rules, generation)
         self._probes: dict[Probe, Watch | None] = {}  # all of this phase whose outcome is not known, taken or not
         self._free: list[Probe] = []  # those that nobody has taken; callers pop from it

@@ -12,8 +12,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from otpy.core.reason import Exit, NoProc
-from otpy.errors import NameTakenError, NoProcError
+from otpy.actors.keeping import refuse_second
+from otpy.core.reason import NoProc
+from otpy.errors import NoProcError
 from otpy.resilience.errors import BreakerOpenError
 from otpy.resilience.permit import LENT
 from otpy.resilience.server import BreakerServer
@@ -179,9 +180,7 @@ class Switch:
     def keep(self, keeper: Ref[BreakerServer]) -> tuple[State, int]:
         """Be kept by an actor; gives how it stood before, and the first number for its phases."""
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"breaker {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"breaker {self.name}")
             self._keeper, self._now = keeper, clock_of(keeper.system)
             self._told_at, self._checked_at = None, -PATIENCE
             self._reports.clear()

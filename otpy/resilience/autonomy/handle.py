@@ -6,13 +6,13 @@ import math
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from otpy.actors.keeping import refuse_second
 from otpy.actors.supervisor import Supervisor
 from otpy.core.backoff import Backoff
 from otpy.core.number import is_number
-from otpy.core.reason import Exit
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import exception_line, safe_repr
-from otpy.errors import NameTakenError, SpecError
+from otpy.errors import SpecError
 from otpy.resilience.autonomy.line import AutonomyLook, Line
 from otpy.resilience.autonomy.server import AutonomyServer
 from otpy.resilience.errand import Staff, hands_of
@@ -188,9 +188,7 @@ class Autonomy:
     def keep(self, keeper: Ref[AutonomyServer]) -> None:
         """Be kept by an actor. Raises NameTakenError."""
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"autonomy {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"autonomy {self.name}")
             self._keeper = keeper
             self.line.begin(keeper.system.clock.now())
 

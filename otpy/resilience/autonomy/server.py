@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.keeping import Keeping
 from otpy.core.backoff import asked_by, delay, delay_as_asked
 from otpy.core.text import exception_line
 from otpy.core.value import value
@@ -15,11 +16,8 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import cast
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from otpy.resilience.autonomy.handle import Autonomy
     from otpy.resilience.errand import Outcome
-    from otpy.runtime.ref import Ref
 
 __all__ = ["AutonomyServer"]
 
@@ -34,28 +32,13 @@ class Try:
     number: int
 
 
-class Keeping:
-    """An autonomy that an actor keeps, as a resource: given up with the incarnation, however it ends."""
-
-    def __init__(self, autonomy: Autonomy, keeper: Ref[AutonomyServer]) -> None:
-        self._autonomy, self._keeper = autonomy, keeper
-
-    def __enter__(self) -> None:
-        self._autonomy.keep(self._keeper)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._autonomy.release_keeper(self._keeper)
-
-
 class AutonomyServer(GenServer):
     """Keeps one `Autonomy`; started by its `child()`."""
 
     def init(self, autonomy: Autonomy) -> None:
         """Go on from where it stands; the hub is to be reached unless it is."""
         self._autonomy = autonomy
-        self.use(Keeping(autonomy, self.ref))
+        self.use(Keeping(self.ref, autonomy.keep, autonomy.release_keeper))
         self._errands = Errands(self, autonomy.staff, autonomy.functions(), self._land)
         self._phase: int | None = None
         """The one that an attempt, or a pause before it, belongs to."""

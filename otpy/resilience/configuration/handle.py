@@ -6,12 +6,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from otpy.actors.keeping import refuse_second
 from otpy.actors.supervisor import Supervisor
 from otpy.core.backoff import Backoff
-from otpy.core.reason import Exit, NoProc
+from otpy.core.reason import NoProc
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import safe_repr
-from otpy.errors import NameTakenError, NoProcError, SpecError
+from otpy.errors import NoProcError, SpecError
 from otpy.resilience.configuration.age import moments
 from otpy.resilience.configuration.folder import Folder
 from otpy.resilience.configuration.keeper import Keeper
@@ -246,9 +247,7 @@ class Configuration(Generic[T]):
             ConfigurationFileError: the folder cannot be used.
         """
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"configuration {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"configuration {self.name}")
             lock = None if self._folder is None else self._folder.hand_over()
             self._folder = Folder(self.plan.folder, lock=lock)
             self._keeper = keeper

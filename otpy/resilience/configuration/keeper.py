@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.actors.gen_server import GenServer
+from otpy.actors.keeping import Keeping
 from otpy.core.decision import Fail, NoReply, Stop
 from otpy.core.reason import Exit, Shutdown, is_clean
 from otpy.core.value import value
@@ -19,13 +20,9 @@ from otpy.runtime.links import Down
 from otpy.runtime.request import call, cast
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from otpy.core.reason import Reason
-    from otpy.resilience.configuration.folder import Folder
     from otpy.resilience.configuration.handle import Configuration
     from otpy.resilience.errand import Outcome
-    from otpy.runtime.ref import Ref
 
 __all__ = ["Keeper"]
 
@@ -55,21 +52,6 @@ class Health:
     version: int
 
 
-class Keeping:
-    """A configuration that an actor keeps, and its folder, as a resource: given up with the incarnation."""
-
-    def __init__(self, configuration: Configuration[Any], keeper: Ref[Keeper]) -> None:
-        self._configuration, self._keeper = configuration, keeper
-
-    def __enter__(self) -> Folder:
-        return self._configuration.keep(self._keeper)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._configuration.release(self._keeper)
-
-
 class Keeper(GenServer):
     """Keeps one `Configuration`; started by its `child()`, on a thread of its own, for a disk may be slow."""
 
@@ -80,7 +62,7 @@ class Keeper(GenServer):
         """Load what is kept; where nothing is, ask the hub."""
         self._configuration, self._plan = configuration, configuration.plan
         try:
-            folder = self.use(Keeping(configuration, self.ref))
+            folder = self.use(Keeping(self.ref, configuration.keep, configuration.release))
         except ConfigurationFileError as error:  # no fault of this actor: a sentence, and no crash report
             return Fail(Shutdown(str(error)))
         self._age = Age(configuration.moments(self.system.clock), folder.record.stamp)

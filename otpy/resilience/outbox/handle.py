@@ -7,12 +7,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from otpy.actors.keeping import refuse_second
 from otpy.actors.supervisor import Supervisor
 from otpy.core.backoff import Backoff
-from otpy.core.reason import Exit, NoProc
+from otpy.core.reason import NoProc
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import safe_repr
-from otpy.errors import NameTakenError, NoProcError, SpecError
+from otpy.errors import NoProcError, SpecError
 from otpy.resilience.errors import PayloadError
 from otpy.resilience.outbox.batch import packed
 from otpy.resilience.outbox.books import Books, OutboxLook
@@ -211,9 +212,7 @@ class Outbox:
     def keep(self, keeper: Ref[Keeper], open_for: int) -> None:
         """Be kept by an actor; the outbox has been open for so many milliseconds."""
         with self._lock:
-            holder = self._keeper
-            if holder is not None and holder is not keeper and holder.is_alive():
-                raise NameTakenError(keeper.path, Exit("already_started"), f"outbox {self.name}", holder.path)
+            refuse_second(self._keeper, keeper, f"outbox {self.name}")
             self._keeper = keeper
             self._zero = open_for / 1_000 - keeper.system.clock.now()
 
