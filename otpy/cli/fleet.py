@@ -66,7 +66,7 @@ class _Fleet(Asking):
         try:
             return super().ask()
         except RemoteError as error:
-            if error.kind == "BadRequestError" and error.text.startswith("no verb"):
+            if error.is_of_unknown_verb:
                 raise CommandError(f"no fleet is seen from {visible(self.path)}") from error
             raise
 

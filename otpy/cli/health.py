@@ -63,7 +63,7 @@ def _ask(reach: Reach, name: str, params: dict[str, object]) -> object:
         try:
             return client.request("health", params, within=reach.hello_time)
         except RemoteError as error:
-            if error.kind == "BadRequestError" and error.text.startswith("no verb"):
+            if error.is_of_unknown_verb:
                 raise CommandUsageError(f"{visible(name)} runs an otpy that cannot tell of its health") from error
             raise
 

@@ -41,7 +41,7 @@ def ask(
         try:
             return client.ask(verb, within=within, **words)
         except RemoteError as error:
-            if error.kind == "BadRequestError" and error.text.startswith("no verb"):
+            if error.is_of_unknown_verb:
                 raise CommandError(f"{name} has no jobs: no engine runs in it") from error
             raise
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from otpy.errors import OtpyError
 
 __all__ = [
+    "NO_VERB",
     "BadRequestError",
     "BusyError",
     "ControlError",
@@ -34,6 +35,10 @@ __all__ = [
     "VersionError",
     "WireError",
 ]
+
+
+NO_VERB = "no verb"
+"""How the text of a `BadRequestError` begins that is about a verb; by the kind and this it is known from afar."""
 
 
 class ControlError(OtpyError):
@@ -127,3 +132,8 @@ class RemoteError(ControlError):
         super().__init__(text or kind)
         self.kind = kind
         self.text = text
+
+    @property
+    def is_of_unknown_verb(self) -> bool:
+        """Whether the program has no such verb: it runs an older otpy, or without the part that would answer."""
+        return self.kind == "BadRequestError" and self.text.startswith(NO_VERB)

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from otpy.control.errors import BadRequestError
+from otpy.control.errors import NO_VERB, BadRequestError
 from otpy.control.snapshot import Detail, Exits, Inspected, Snapshot, Summary, to_plain
 from otpy.control.wire import otpy_version
 from otpy.core.suggest import did_you_mean
@@ -97,7 +97,7 @@ class VerbTable:
             BadRequestError: there is none; the message names the nearest.
         """
         if not isinstance(name, str) or name not in self._verbs:
-            raise BadRequestError(f"no verb {visible(str(name), 40)!r}: {did_you_mean(str(name)[:40], self._verbs)}")
+            raise BadRequestError(f"{NO_VERB} {visible(str(name), 40)!r}: {did_you_mean(str(name)[:40], self._verbs)}")
         return self._verbs[name]
 
 
