@@ -22,7 +22,7 @@ def play(*options: str) -> subprocess.CompletedProcess[str]:
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     try:
-        printed, _ = story.communicate(timeout=120)
+        printed, _ = story.communicate(timeout=280)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(story.pid, signal.SIGKILL)
