@@ -10,8 +10,9 @@ __all__ = ["Histogram"]
 class Histogram:
     """Any thread observes, and any thread reads.
 
-    Each change is a step that a thread of CPython is not interrupted in, so no lock is taken. Who reads while others
-    observe may find the sum without the last of them.
+    No lock is taken: under the GIL a thread is not interrupted within either of the two changes of `observe`, for no
+    call and no jump is in them. Without a GIL some of what is observed at once may not be counted, and nothing worse.
+    Who reads while others observe may find the sum without the last of them.
     """
 
     __slots__ = ("bounds", "counts", "total")
