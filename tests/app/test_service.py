@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Self
 
 import pytest
@@ -186,9 +187,9 @@ def test_a_manager_that_is_not_there_is_no_trouble(address: str, monkeypatch: py
 
 def test_without_a_manager_there_is_no_thread_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    monkeypatch.setattr(services.Service, "_run", None)
     with otpy.run(Shop, control="off"):
-        pass
+        names = [thread.name for thread in threading.enumerate()]
+    assert "otpy-notify" not in names
 
 
 def test_a_program_of_asyncio_tells_the_same(manager: Manager) -> None:
