@@ -16,6 +16,7 @@ from otpy.cli.lazy import CommandError
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
+from otpy.cli.warily import mapping
 from otpy.control.errors import GoneError, NoAnswerError, NoSuchSystemError, RemoteError
 from otpy.core.exit_codes import ExitCode
 from otpy.core.text import visible
@@ -84,8 +85,7 @@ def _until_over(
 
 
 def _asked(client: Client, params: dict[str, Any]) -> dict[str, Any]:
-    seen = client.request("drain", {**params, "wait": True}, within=PATIENCE)
-    return seen if isinstance(seen, dict) else {}  # looked at warily
+    return mapping(client.request("drain", {**params, "wait": True}, within=PATIENCE))
 
 
 class _Told(threading.Thread):

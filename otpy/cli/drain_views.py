@@ -1,4 +1,4 @@
-"""Views of drains: pure functions from what a program says, of which nothing is trusted, to rich."""
+"""Views of drains, of rehearsals of them, and of rolls: pure functions from what a program says to rich."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from otpy.cli.formats import counted, duration
+from otpy.cli.warily import items, mappings, number, whole
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = [
     "drain_view",
     "ended_view",
     "is_clean",
-    "number",
     "rehearsal_view",
     "roll_view",
     "steps_since",
@@ -33,14 +33,14 @@ FEW = 5
 
 def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
     """What would be late, one a line, and who takes part with which hooks."""
-    lines = [_late_line(one) for one in maps(seen.get("late"))]
+    lines = [_late_line(one) for one in mappings(seen.get("late"))]
     within = f"{number(seen.get('within')):g} s"
-    late = sum(one.get("level") == "late" for one in maps(seen.get("late")))
+    late = sum(one.get("level") == "late" for one in mappings(seen.get("late")))
     head = f"{counted(late, 'thing')} would be late" if late else "nothing would be late"
     lines.append(Text(f"{head}, if {visible(name, 500)} were drained now within {within}"))
     if seen.get("left_out"):
-        lines.append(Text(f"{int(number(seen['left_out']))} more are not shown"))
-    lines += _taking_part(maps(seen.get("hooks")))
+        lines.append(Text(f"{whole(seen['left_out'])} more are not shown"))
+    lines += _taking_part(mappings(seen.get("hooks")))
     return Group(*lines)
 
 
@@ -48,7 +48,7 @@ def drain_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
     """How far a drain is: what is left to be done, each on a line."""
     lines = [Text(f"{visible(path, 500)} drains: {visible(str(seen.get('reason')), 500)}", style="bold")]
     lines += [Text(f"  {title:<10}{text}") for title, text in _left_to_do(seen)]
-    lines += [Text(f"  {visible(str(one), 2_000)}", style="red") for one in listed(seen.get("late"))]
+    lines += [Text(f"  {visible(str(one), 2_000)}", style="red") for one in items(seen.get("late"))]
     return Group(*lines)
 
 
@@ -63,7 +63,7 @@ def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
     lines = [
         Text(f"{title}  {visible(str(one), 2_000)}", style="red")
         for title, key in (("late", "late"), ("left", "undone"))
-        for one in listed(seen.get(key))
+        for one in items(seen.get(key))
     ]
     if not seen:
         lines.append(Text(f"{name} has ended"))
@@ -79,24 +79,24 @@ def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
 
 def is_clean(seen: Mapping[str, Any]) -> bool:
     """Whether nothing was left undone, as far as was seen. Who is late and gives back what it has leaves nothing."""
-    return not listed(seen.get("undone"))
+    return not items(seen.get("undone"))
 
 
 def _left_to_do(seen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     left = f", {duration(number(seen.get('left')))} left" if seen.get("left") is not None else ""
     yield "phase", f"{visible(str(seen.get('phase')), 40)}{left}"
-    yield "in flight", str(int(number(seen.get("in_flight"))))
-    yield "queue", counted(int(number(seen.get("queue"))), "message")
-    yield "resources", f"{int(number(seen.get('resources')))} open"
-    waits = [_waited(one) for one in maps(seen.get("waits_for"))]
+    yield "in flight", str(whole(seen.get("in_flight")))
+    yield "queue", counted(whole(seen.get("queue")), "message")
+    yield "resources", f"{whole(seen.get('resources'))} open"
+    waits = [_waited(one) for one in mappings(seen.get("waits_for"))]
     if waits:
         yield "waits for", ", ".join(waits[:FEW]) + (f" and {len(waits) - FEW} more" if len(waits) > FEW else "")
 
 
 def _waited(one: Mapping[str, Any]) -> str:
     """Who is not done, and what it has."""
-    names = ", ".join(visible(str(name), 80) for name in listed(one.get("names")))
-    what = f"{int(number(one.get('count')))} in flight" if one.get("count") else visible(str(one.get("why")), 80)
+    names = ", ".join(visible(str(name), 80) for name in items(one.get("names")))
+    what = f"{whole(one.get('count'))} in flight" if one.get("count") else visible(str(one.get("why")), 80)
     return f"{visible(str(one.get('path')), 200)} ({what}{f': {names}' if names else ''})"
 
 
@@ -107,10 +107,10 @@ def roll_view(seen: Mapping[str, Any]) -> RenderableType:
     """How far a roll is: its numbers, what it has at hand, and why it was stopped."""
     state = str(seen.get("state"))
     line = Text(visible(state, 20), style=ROLLS.get(state, ""))
-    numbers = f"{int(number(seen.get('done')))} of {counted(int(number(seen.get('units'))), 'child')} started again"
+    numbers = f"{whole(seen.get('done'))} of {counted(whole(seen.get('units')), 'child')} started again"
     line.append(f"  {visible(str(seen.get('path')), 500)}: {numbers}", style="default")
     lines = [line]
-    for one in maps(seen.get("active")):
+    for one in mappings(seen.get("active")):
         since = duration(number(one.get("since")))
         lines.append(
             Text(f"  {visible(str(one.get('path')), 500)} is {visible(str(one.get('state')), 20)}, for {since}")
@@ -125,27 +125,12 @@ def roll_view(seen: Mapping[str, Any]) -> RenderableType:
 
 def steps_since(seen: Mapping[str, Any], told: int) -> list[str]:
     """What has happened after so many steps, as far as it was kept."""
-    steps, count = seen.get("steps"), int(number(seen.get("step_count")))
+    steps, count = seen.get("steps"), whole(seen.get("step_count"))
     new = count - told
     if not isinstance(steps, list) or new <= 0:
         return []
     lost = [f"… {new - len(steps)} more"] if new > len(steps) else []
     return lost + [visible(str(step), 2_000) for step in steps[-new:]]
-
-
-def maps(plain: object) -> list[Mapping[str, Any]]:
-    """The maps in a list, as a program sent it."""
-    return [one for one in plain if isinstance(one, dict)] if isinstance(plain, list) else []
-
-
-def listed(plain: object) -> list[object]:
-    """A list, as a program sent it."""
-    return plain if isinstance(plain, list) else []
-
-
-def number(plain: object) -> float:
-    """A number, as a program sent it; 0 for what is none."""
-    return float(plain) if isinstance(plain, int | float) else 0.0
 
 
 def _taking_part(hooks: list[Mapping[str, Any]]) -> Iterator[Text]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from otpy.cli.columns import Layout, Line, rows
 from otpy.cli.formats import counted, duration
+from otpy.cli.warily import mapping, mappings, shown
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -26,17 +27,17 @@ STYLES = {"alive": "green", "silent": "yellow", "dead": "red", "never_seen": "re
 
 def fleet_view(seen: object, width: int, *, by: str | None) -> RenderableType:
     """The fleet, a group a line; then the agents that were asked for; then what is the matter with the hub itself."""
-    said = _map(seen)
-    look = _map(said.get("look"))
-    whole = _group(_map(look.get("whole")), _text(said.get("fleet")) if by is None else "all")
-    groups = [_group(one, _text(one.get("value"))) for one in _maps(said.get("groups"))]
-    heads = Line(_text(by or "fleet"), {word: word.replace("_", " ") for word in NUMBERS}, style="bold")
+    said = mapping(seen)
+    look = mapping(said.get("look"))
+    whole = _group(mapping(look.get("whole")), shown(said.get("fleet")) if by is None else "all")
+    groups = [_group(one, shown(one.get("value"))) for one in mappings(said.get("groups"))]
+    heads = Line(shown(by or "fleet"), {word: word.replace("_", " ") for word in NUMBERS}, style="bold")
     heads.cells["share"] = "share"
     if any(line.cells["oldest"] for line in (*groups, whole)):
         heads.cells["oldest"] = "longest silence"
     parts: list[RenderableType] = [rows([heads, *groups, whole], width, GROUPS)]
     parts += _notes(said, look, by)
-    agents = _maps(said.get("agents"))
+    agents = mappings(said.get("agents"))
     if agents:
         parts += [Text(""), rows([_agent(one) for one in agents], width, AGENTS)]
     if said.get("has_more_agents") is True:
@@ -56,15 +57,15 @@ def _group(one: Mapping[str, Any], name: str) -> Line:
 
 
 def _agent(one: Mapping[str, Any]) -> Line:
-    state, labels = _text(one.get("state")), _map(one.get("labels"))
+    state, labels = shown(one.get("state")), mapping(one.get("labels"))
     heard = _time(one.get("heard"))
     cells = {
         "state": state.replace("_", " "),
         "heard": f"heard {heard} ago" if heard else "",
-        "labels": " ".join(f"{_text(name)}={_text(value)}" for name, value in labels.items()),
+        "labels": " ".join(f"{shown(name)}={shown(value)}" for name, value in labels.items()),
         "why": "  ".join(_whys(one)),
     }
-    return Line(_text(one.get("name")) or "?", cells, styles={"state": STYLES.get(state, "")})
+    return Line(shown(one.get("name")) or "?", cells, styles={"state": STYLES.get(state, "")})
 
 
 def _whys(one: Mapping[str, Any]) -> list[str]:
@@ -91,16 +92,8 @@ def _notes(said: Mapping[str, Any], look: Mapping[str, Any], by: str | None) -> 
     if any(isinstance(number, int) and number for _, number in odd):
         notes.append("beats passed over: " + ", ".join(f"{_number(number)} {word}" for word, number in odd if number))
     if by is None and isinstance(labels, list) and labels:
-        notes.append(f"by label: --by {', '.join(map(_text, labels[:10]))}")
+        notes.append(f"by label: --by {', '.join(map(shown, labels[:10]))}")
     return [Text(note) for note in notes]
-
-
-def _map(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _maps(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _number(value: object) -> str:
@@ -109,7 +102,3 @@ def _number(value: object) -> str:
 
 def _time(seconds: object) -> str:
     return duration(seconds) if isinstance(seconds, int | float) else ""
-
-
-def _text(value: object) -> str:
-    return "" if value is None else visible(str(value), 60)

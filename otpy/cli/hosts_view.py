@@ -9,7 +9,7 @@ from rich.text import Text
 
 from otpy.cli.columns import Layout, Line, rows
 from otpy.cli.formats import counted, duration
-from otpy.core.text import visible
+from otpy.cli.warily import mapping, mappings, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +24,9 @@ NAMES = Layout(("host", "epoch", "since"))
 
 def hosts_view(seen: object, width: int) -> RenderableType:
     """Programs, one a line."""
-    said: Mapping[str, Any] = seen if isinstance(seen, dict) else {}
-    found = _lines(said.get("hosts"))
-    active = _text(said.get("active"))
+    said = mapping(seen)
+    found = mappings(said.get("hosts"))
+    active = shown(said.get("active"))
     if not found:
         return Text("no program is known: on a file they are not kept, and the one that leads does the jobs")
     head = Line(
@@ -40,15 +40,15 @@ def hosts_view(seen: object, width: int) -> RenderableType:
 
 def switched_view(seen: object) -> Text:
     """What is active now, and what was."""
-    said: Mapping[str, Any] = seen if isinstance(seen, dict) else {}
-    now, before = _text(said.get("active")), _text(said.get("before"))
+    said = mapping(seen)
+    now, before = shown(said.get("active")), shown(said.get("before"))
     active = f"version {now} is active" if now else "programs of any version are active"
     return Text(f"{active}; before, " + (f"version {before} was" if before else "those of any version were"))
 
 
 def names_view(seen: object, width: int) -> RenderableType:
     """Names that programs share, one a line."""
-    found = _lines(seen)
+    found = mappings(seen)
     return rows([_name(one) for one in found], width, NAMES) if found else Text("no name was ever held")
 
 
@@ -56,30 +56,30 @@ def _host(one: Mapping[str, Any], active: str) -> Line:
     agents, beat_at = one.get("agents"), one.get("beat_at")
     labels = one.get("labels")
     cells = {
-        "version": _text(one.get("version")),
+        "version": shown(one.get("version")),
         "agents": counted(agents, "agent") if isinstance(agents, int) else "",
         "beat": _past(beat_at, "{} ago"),
-        "labels": " ".join(map(_text, labels)) if isinstance(labels, list) else "",
+        "labels": " ".join(map(shown, labels)) if isinstance(labels, list) else "",
         "note": ", ".join(_notes(one, active)),
     }
-    return Line(_text(one.get("name")) or "?", cells, styles={"note": "green" if one.get("is_leading") else "yellow"})
+    return Line(shown(one.get("name")) or "?", cells, styles={"note": "green" if one.get("is_leading") else "yellow"})
 
 
 def _name(one: Mapping[str, Any]) -> Line:
     is_held = one.get("is_held") is True
     since = one.get("since" if is_held else "until")
     cells = {
-        "host": _text(one.get("host")) if is_held else "nobody",
-        "epoch": f"epoch {_text(one.get('epoch'))}",
+        "host": shown(one.get("host")) if is_held else "nobody",
+        "epoch": f"epoch {shown(one.get('epoch'))}",
         "since": _past(since, "for {}"),
     }
-    return Line(_text(one.get("name")) or "?", cells, styles={} if is_held else {"host": "yellow"})
+    return Line(shown(one.get("name")) or "?", cells, styles={} if is_held else {"host": "yellow"})
 
 
 def _notes(one: Mapping[str, Any], active: str) -> list[str]:
     if one.get("is_alive") is not True:
         return ["ended"]
-    is_idle = bool(active) and _text(one.get("version")) != active
+    is_idle = bool(active) and shown(one.get("version")) != active
     notes = {
         "leads": one.get("is_leading") is True,
         "stands by": is_idle,
@@ -88,14 +88,6 @@ def _notes(one: Mapping[str, Any], active: str) -> list[str]:
     return [note for note, holds in notes.items() if holds]
 
 
-def _lines(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
 def _past(at: object, words: str) -> str:
     """How long ago that is, in these words; nothing for what is no time."""
     return words.format(duration(max(0.0, -at))) if isinstance(at, int | float) else ""
-
-
-def _text(value: object) -> str:
-    return "" if value is None else visible(str(value), 60)

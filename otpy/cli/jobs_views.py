@@ -11,6 +11,7 @@ from rich.text import Text
 
 from otpy.cli.columns import GAP, Layout, Line, Ragged, rows
 from otpy.cli.formats import counted, duration
+from otpy.cli.warily import items, mapping, mappings, shown
 from otpy.core.text import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ SAID = {
 
 def overview_view(seen: Mapping[str, Any], width: int) -> RenderableType:
     """Queues, one a line, and the crews of this program."""
-    queues = [one for one in _listed(seen.get("queues")) if isinstance(one, dict)]
+    queues = mappings(seen.get("queues"))
     parts: list[RenderableType] = []
     if queues:
         columns = tuple(one for one in STATES if any(_numbers(queue).get(one) for queue in queues))
@@ -49,21 +50,21 @@ def overview_view(seen: Mapping[str, Any], width: int) -> RenderableType:
     is_working = seen.get("is_working", seen.get("is_leading"))
     if not is_working:
         parts.append(Text("another program has the lead, or nobody yet: none of these jobs is done in this one"))
-    if _listed(seen.get("crews")) and is_working:
+    if items(seen.get("crews")) and is_working:
         parts += [Text(""), crews_view(seen.get("crews"), width)]
     return Group(*_store(seen.get("store")), *_server(seen.get("server")), *parts)
 
 
 def crews_view(seen: object, width: int) -> RenderableType:
     """Crews, one a line: how many agents are there of those that there should be."""
-    crews = [one for one in _listed(seen) if isinstance(one, dict)]
+    crews = mappings(seen)
     head = Line("crew", {"place": "place", "agents": "agents"}, style="bold")
     return rows([head, *map(_crew, crews)], width, CREWS)
 
 
 def jobs_view(seen: object, width: int, *, limit: int | None = None) -> RenderableType:
     """Jobs, one a line; a full page says how to get the next one."""
-    found = [one for one in _listed(seen) if isinstance(one, dict)]
+    found = mappings(seen)
     if not found:
         return Text("no such job")
     parts: list[RenderableType] = [rows([_job(one) for one in found], width, JOBS)]
@@ -79,10 +80,10 @@ def job_view(seen: Mapping[str, Any]) -> RenderableType:
     table.add_column(overflow="fold")
     for name, value in _facts(seen):
         table.add_row(Text(name, style="bold"), Text(value))
-    attempts = [one for one in _listed(seen.get("attempts")) if isinstance(one, dict)]
+    attempts = mappings(seen.get("attempts"))
     if not attempts:
         return Ragged(table)
-    before = [Text(_earlier(one), style="dim") for one in _listed(seen.get("earlier")) if isinstance(one, dict)]
+    before = [Text(_earlier(one), style="dim") for one in mappings(seen.get("earlier"))]
     lines = [Text("attempts that failed", style="bold"), *before, *map(_attempt, attempts)]
     trace = visible_lines(str(attempts[-1].get("trace") or ""), 4_000)
     if trace:
@@ -92,13 +93,13 @@ def job_view(seen: Mapping[str, Any]) -> RenderableType:
 
 def schedules_view(seen: object, width: int) -> RenderableType:
     """Schedules, one a line."""
-    found = [one for one in _listed(seen) if isinstance(one, dict)]
+    found = mappings(seen)
     return rows([_schedule(one) for one in found], width, SCHEDULES) if found else Text("no schedule is declared")
 
 
 def replayed_view(seen: object, *, is_dry: bool) -> RenderableType:
     """What became of each."""
-    found = [one for one in _listed(seen) if isinstance(one, dict)]
+    found = mappings(seen)
     if not found:
         return Text("no dead job fits")
     lines = [Text(_replayed(one, is_dry=is_dry)) for one in found]
@@ -115,39 +116,39 @@ def _queue(queue: Mapping[str, Any], columns: Sequence[str]) -> Line:
     notes = [] if paused is None else [f"paused {duration(paused)}"]
     cells["note"] = "  ".join([*notes, f"no agent can take {counted(lost, 'job')}"] if isinstance(lost, int) else notes)
     styles = {"note": "yellow"} | ({"dead": "red"} if numbers.get("dead") else {})
-    return Line(_text(queue.get("name"), 60) or "?", cells, styles=styles)
+    return Line(shown(queue.get("name"), 60) or "?", cells, styles=styles)
 
 
 def _crew(crew: Mapping[str, Any]) -> Line:
     ready, desired = crew.get("ready"), crew.get("desired")
-    text = f"{_text(ready, 20)} of {_text(desired, 20)}"
+    text = f"{shown(ready, 20)} of {shown(desired, 20)}"
     is_short = isinstance(ready, int) and isinstance(desired, int) and ready < desired
-    cells = {"place": _text(crew.get("place"), 20), "agents": text, "note": _text(crew.get("problem"), 200)}
-    return Line(_text(crew.get("name"), 60) or "?", cells, styles={"agents": "yellow"} if is_short else {})
+    cells = {"place": shown(crew.get("place"), 20), "agents": text, "note": shown(crew.get("problem"), 200)}
+    return Line(shown(crew.get("name"), 60) or "?", cells, styles={"agents": "yellow"} if is_short else {})
 
 
 def _job(job: Mapping[str, Any]) -> Line:
-    state = _text(job.get("state"), 20)
+    state = shown(job.get("state"), 20)
     cells = {
         "state": state,
-        "kind": _text(job.get("kind"), 60),
-        "queue": _text(job.get("queue"), 30),
-        "attempt": f"attempt {_text(job.get('attempt'), 20)}" if job.get("attempt") else "",
+        "kind": shown(job.get("kind"), 60),
+        "queue": shown(job.get("queue"), 30),
+        "attempt": f"attempt {shown(job.get('attempt'), 20)}" if job.get("attempt") else "",
         "when": _when(job),
         "note": _note(job),
     }
-    return Line(_text(job.get("id"), 20), cells, styles={"state": STYLES.get(state, "")})
+    return Line(shown(job.get("id"), 20), cells, styles={"state": STYLES.get(state, "")})
 
 
 def _schedule(one: Mapping[str, Any]) -> Line:
     next_at = _seconds(one.get("next_at"))
     cells = {
-        "times": f"{_text(one.get('expr'), 80)} {_text(one.get('tz'), 40)}",
-        "kind": _text(one.get("kind"), 60),
+        "times": f"{shown(one.get('expr'), 80)} {shown(one.get('tz'), 40)}",
+        "kind": shown(one.get("kind"), 60),
         "next": "" if next_at is None else f"in {duration(max(0.0, next_at))}",
-        "note": "paused" if one.get("paused") is True else _text(one.get("problem"), 200),
+        "note": "paused" if one.get("paused") is True else shown(one.get("problem"), 200),
     }
-    return Line(_text(one.get("id"), 60) or "?", cells, styles={"note": "yellow"})
+    return Line(shown(one.get("id"), 60) or "?", cells, styles={"note": "yellow"})
 
 
 def _when(job: Mapping[str, Any]) -> str:
@@ -164,21 +165,21 @@ def _when(job: Mapping[str, Any]) -> str:
 
 def _note(job: Mapping[str, Any]) -> str:
     if job.get("owner"):
-        return f"at {_text(job['owner'], 80)}"
+        return f"at {shown(job['owner'], 80)}"
     old = job.get("replay_of")
     return "  ".join(
-        part for part in (_text(job.get("reason"), 80), f"replay of {_text(old, 20)}" if old else "") if part
+        part for part in (shown(job.get("reason"), 80), f"replay of {shown(old, 20)}" if old else "") if part
     )
 
 
 def _facts(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "job", _text(job.get("id"), 20)
-    yield "kind", _text(job.get("kind"), 200)
-    yield "queue", _text(job.get("queue"), 200)
-    state, reason = _text(job.get("state"), 20), _text(job.get("reason"), 500)
+    yield "job", shown(job.get("id"), 20)
+    yield "kind", shown(job.get("kind"), 200)
+    yield "queue", shown(job.get("queue"), 200)
+    state, reason = shown(job.get("state"), 20), shown(job.get("reason"), 500)
     yield "state", f"{state}: {reason}" if reason else state
     if job.get("owner"):
-        yield "agent", _text(job["owner"], 200)
+        yield "agent", shown(job["owner"], 200)
     for name in ("run_at", "created_at", "finished_at", "lease_until", "deadline_at", "start_by"):
         at = _seconds(job.get(name))
         if at is not None:
@@ -188,14 +189,14 @@ def _facts(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "timeout", "none" if timeout is None else duration(timeout)
     for name in ("priority", "tenant", "version", "needs", "key", "unique_key", "replay_of", "progress", "result"):
         if job.get(name) not in (None, "", 0):
-            yield name.replace("_", " "), _text(job[name], 500)
-    arguments = [_text(one, 500) for one in _listed(job.get("arguments"))]
+            yield name.replace("_", " "), shown(job[name], 500)
+    arguments = [shown(one, 500) for one in items(job.get("arguments"))]
     yield "arguments", "\n".join(arguments) or "none"
 
 
 def _spent(job: Mapping[str, Any]) -> str:
     begun, errors, most, crashes, costly = (
-        _text(job.get(word), 20) for word in ("attempt", "errors", "max_errors", "crashes", "max_crashes")
+        shown(job.get(word), 20) for word in ("attempt", "errors", "max_errors", "crashes", "max_crashes")
     )
     if job.get("early_ack") is True:
         return f"{begun} begun; done before it runs (early_ack), so once at most"
@@ -204,17 +205,17 @@ def _spent(job: Mapping[str, Any]) -> str:
 
 def _attempt(one: Mapping[str, Any]) -> Text:
     at = _seconds(one.get("at"))
-    head = f"  {_text(one.get('number'), 20)}  {_text(one.get('failure'), 20)}  {'' if at is None else _ago(at)}  "
-    return Text(head + _text(one.get("text"), 2_000))
+    head = f"  {shown(one.get('number'), 20)}  {shown(one.get('failure'), 20)}  {'' if at is None else _ago(at)}  "
+    return Text(head + shown(one.get("text"), 2_000))
 
 
 def _store(seen: object) -> Iterator[Text]:
     """What is to be said of the store, if anything is."""
-    store = seen if isinstance(seen, dict) else {}
+    store = mapping(seen)
     stale = store.get("stale")
     if store.get("problem"):
         since = _seconds(store.get("since")) or 0.0
-        path, problem = _text(store.get("path"), 200), _text(store.get("problem"), 300)
+        path, problem = shown(store.get("path"), 200), shown(store.get("problem"), 300)
         tries = store.get("tries")
         tried = f", in {counted(tries, 'try')}" if isinstance(tries, int) and tries > 1 else ""
         yield Text(f"nothing is kept, for {duration(max(0.0, since))} now{tried}: {path}: {problem}", style="red")
@@ -224,7 +225,7 @@ def _store(seen: object) -> Iterator[Text]:
 
 def _server(seen: object) -> Iterator[Text]:
     """What is to be said of its server, if anything is: who it is, the doctor tells."""
-    server = seen if isinstance(seen, dict) else {}
+    server = mapping(seen)
     if server.get("is_held_up") is True:
         oldest = _seconds(server.get("oldest"))
         age = "" if oldest is None else f", where a transaction has been open for {duration(max(0.0, oldest))}"
@@ -234,13 +235,13 @@ def _server(seen: object) -> Iterator[Text]:
 def _earlier(one: Mapping[str, Any]) -> str:
     first, last = _seconds(one.get("first_at")), _seconds(one.get("last_at"))
     when = "" if first is None or last is None else f", from {_ago(first)} to {_ago(last)}"
-    return f"  {_text(one.get('number'), 20)} more before: {_text(one.get('failure'), 20)}{when}"
+    return f"  {shown(one.get('number'), 20)} more before: {shown(one.get('failure'), 20)}{when}"
 
 
 def _replayed(one: Mapping[str, Any], *, is_dry: bool) -> str:
-    old, new, how = (_text(one.get(word), 20) for word in ("id", "new", "how"))
+    old, new, how = (shown(one.get(word), 20) for word in ("id", "new", "how"))
     if how == "new":
-        return f"{old}  in {_text(one.get('queue'), 60)}" if is_dry else f"{old} is job {new} now"
+        return f"{old}  in {shown(one.get('queue'), 60)}" if is_dry else f"{old} is job {new} now"
     return f"{old} is not replayed: {SAID.get(how, how).format(new=new)}"
 
 
@@ -248,16 +249,8 @@ def _ago(at: float) -> str:
     return f"{duration(max(0.0, -at))} ago"
 
 
-def _text(value: object, limit: int) -> str:
-    return "" if value is None else visible(str(value), limit)
-
-
 def _seconds(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _numbers(queue: Mapping[str, Any]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from otpy.cli.drain_views import rehearsal_view
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
+from otpy.cli.warily import mapping, mappings
 from otpy.core.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -42,11 +43,10 @@ def drain(reach: Reach, name: str, within: float | None, *, as_json: bool) -> No
     """
     with reach.connect_to_path(name) as client:
         params = {"path": name} | ({} if within is None else {"within": within})
-        seen: Any = client.request("rehearse_drain", params, within=PATIENCE)  # looked at warily
-    facts: dict[str, Any] = seen if isinstance(seen, dict) else {}
+        facts = mapping(client.request("rehearse_drain", params, within=PATIENCE))
     if as_json:
         click.echo(json.dumps(facts, indent=2))
     else:
         console().print(rehearsal_view(name, facts))
-    if any(isinstance(one, dict) and one.get("level") == "late" for one in facts.get("late") or ()):
+    if any(one.get("level") == "late" for one in mappings(facts.get("late"))):
         click.get_current_context().exit(ExitCode.LEFT_OVER)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from otpy.cli.drain_views import number, roll_view, steps_since
+from otpy.cli.drain_views import roll_view, steps_since
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
+from otpy.cli.warily import mapping, whole
 from otpy.control.errors import GoneError
 from otpy.core.exit_codes import ExitCode
 from otpy.core.text import visible
@@ -79,8 +80,7 @@ def whole_path(name: str, path: str | None) -> str:
 
 
 def _ask(client: Client, verb: str, path: str, words: dict[str, Any]) -> dict[str, Any]:
-    seen = client.request(verb, {"path": path, **words})
-    return seen if isinstance(seen, dict) else {}  # looked at warily
+    return mapping(client.request(verb, {"path": path, **words}))
 
 
 def _followed(client: Client, path: str, seen: dict[str, Any], *, is_silent: bool) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _followed(client: Client, path: str, seen: dict[str, Any], *, is_silent: boo
             if not is_silent:
                 for line in steps_since(seen, told):
                     console().print(Text(line))
-            told = int(number(seen.get("step_count")))
+            told = whole(seen.get("step_count"))
     except KeyboardInterrupt:
         if not is_silent:
             click.echo(f"it goes on: otpy roll {visible(path)} --look shows how far it is, --stop ends it")
