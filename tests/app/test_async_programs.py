@@ -81,7 +81,7 @@ def test_a_third_signal_ends_the_program_at_once(tmp_path: Path, number: signal.
     with Program(tmp_path, TREE + MAIN % (body, RUNNERS[runner])) as program:
         assert program.line() == "hanging"
         program.send(number)
-        assert program.line() == "told"
+        assert "told" in iter(program.line, "")  # the drain goes on meanwhile, and may say something first
         program.send(number)
         assert "flush" in iter(program.line, "")
         program.send(number)
