@@ -34,7 +34,7 @@ def wind_up(system: Application, reason: str) -> None:
         log.error("%s", unstopped)
     if course is not None:
         course.end([str(unstopped) for unstopped in system.left])
-        system.undone = tuple(course.left)
+        system.undone = tuple(course.undone)
 
 
 def left_by(error: BaseException | None) -> str:

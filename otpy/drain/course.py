@@ -39,7 +39,7 @@ class Course:
         self.phase = Phase.QUIESCE
         self.took: dict[Phase, float] = {}
         """Seconds of each phase that is over."""
-        self.left: list[str] = []
+        self.undone: list[str] = []
         """What was left undone, in words."""
         self.late: list[DrainLate] = []
         """Who was not waited for any longer, the first of them."""
@@ -95,7 +95,7 @@ class Course:
         """Have it wait for nobody any longer."""
         if not self.is_cut and self.phase not in {Phase.RELEASE, Phase.EXIT}:
             self.is_cut = True
-            self.left.append(f"it was cut short in {self.phase}: {why}")
+            self.undone.append(f"it was cut short in {self.phase}: {why}")
             self.wake()
 
     def publish(self) -> None:
@@ -124,15 +124,17 @@ class Course:
         self.late.extend(late[: MAX_LATE - len(self.late)])
         seconds = self.took[self.phase] = now - self._phase_began
         phase, self.phase, self._phase_began = self.phase, then, now
-        events.emit(DrainPhase(path=self.path, phase=phase, seconds=seconds, left=self.remaining(), late=len(late)))
+        events.emit(
+            DrainPhase(path=self.path, phase=phase, seconds=seconds, remaining=self.remaining(), late=len(late))
+        )
 
-    def end(self, left: list[str]) -> None:
-        """It is over; `left` is what the stop itself has left."""
-        self.left += left
+    def end(self, undone: list[str]) -> None:
+        """It is over; `undone` is what the stop itself has left undone."""
+        self.undone += undone
         self.close_phase(Phase.EXIT, [], [])
         seconds = self.system.clock.now() - self.draining.since
         self.system.events.emit(
-            DrainEnded(path=self.path, reason=self.reason, seconds=seconds, left=tuple(self.left[:MAX_LATE]))
+            DrainEnded(path=self.path, reason=self.reason, seconds=seconds, undone=tuple(self.undone[:MAX_LATE]))
         )
         self.over.set()
 

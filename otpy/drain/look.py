@@ -59,7 +59,7 @@ def _of_course(course: Course | None) -> dict[str, Any]:
         "left": None if course.remaining() == math.inf else course.remaining(),
         "took": {str(phase): seconds for phase, seconds in course.took.copy().items()},
         "late": [str(late) for late in course.late],
-        "undone": list(course.left[:TOLD]),
+        "undone": list(course.undone[:TOLD]),
     }
 
 

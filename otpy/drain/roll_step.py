@@ -82,7 +82,7 @@ def drain_child(system: System, path: str, within: float, reason: str) -> str | 
     except NoSuchActorError:  # it has just ended
         return None
     course.wait()
-    left = "; ".join(course.left)
+    left = "; ".join(course.undone)
     if course.top is not None:
         timer = system.timers.after(course.remaining(), kill, course.top)
         watch(_Release(course, timer))

@@ -49,7 +49,7 @@ class Saving(Asking):
         problem = self._outcome[0] if self._outcome else "its time was over before the states were written"
         if problem is not None:
             self.failed.append(DrainFailed(path=self.course.path, phase=self.phase, problem=problem))
-        self.course.left += [f"{one.path}: its state was not saved" for one in (*self.failed, *self.late)]
+        self.course.undone += [f"{one.path}: its state was not saved" for one in (*self.failed, *self.late)]
         return True
 
     def _write(self) -> None:

@@ -105,7 +105,7 @@ class Working(Asking):
         busy = [late_actor(self.system, self.phase, ref) for ref in alone]
         self.late += [*flying, *busy]
         far = [f"{one.path}: {one.why}" for one in self.far.late() if one.is_left]
-        self.course.left += [*(f"{late.path}: {late.why}" for late in (*flying, *busy)), *far]
+        self.course.undone += [*(f"{late.path}: {late.why}" for late in (*flying, *busy)), *far]
 
     def _is_confirmed(self, *, is_beat: bool) -> bool:
         """All rest here. Those in processes are asked now: what they have sent before comes before their answer."""
@@ -147,7 +147,7 @@ class Flushing(Asking):
                 self.far.look()
             return False
         self.note_late()
-        self.course.left += [f"{one.path}: was not flushed" for one in (*self.late, *self.failed)]
+        self.course.undone += [f"{one.path}: was not flushed" for one in (*self.late, *self.failed)]
         return True
 
 

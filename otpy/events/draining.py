@@ -36,7 +36,7 @@ class DrainPhase(Event):
     """`quiesce`, `drain`, `checkpoint`, `flush` or `release`."""
     seconds: float
     """How long it took."""
-    left: float
+    remaining: float
     """Seconds that are left for all the others."""
     late: int
     """How many were not waited for any longer."""
@@ -48,7 +48,7 @@ class DrainPhase(Event):
 
     def __str__(self) -> str:
         late = f", {self.late} were late" if self.late else ""
-        return f"{self.path}: {self.phase} took {self.seconds:.3g} s{late}; {self.left:.3g} s are left"
+        return f"{self.path}: {self.phase} took {self.seconds:.3g} s{late}; {self.remaining:.3g} s are left"
 
 
 @value(kw_only=True)
@@ -98,14 +98,14 @@ class DrainEnded(Event):
     """Who told it to, in words."""
     seconds: float
     """How long all of it took."""
-    left: tuple[str, ...]
+    undone: tuple[str, ...]
     """What was left undone, in words; empty when all has finished or was given back."""
 
     @property
     def level(self) -> int:
         """A warning when something was left."""
-        return logging.WARNING if self.left else logging.INFO
+        return logging.WARNING if self.undone else logging.INFO
 
     def __str__(self) -> str:
-        left = f"; left: {', '.join(self.left)}" if self.left else ""
+        left = f"; left: {', '.join(self.undone)}" if self.undone else ""
         return f"{self.path}: has drained and stopped in {self.seconds:.3g} s{left}"

@@ -36,13 +36,13 @@ class Drained:
     """Seconds of all of it."""
     late: tuple[str, ...]
     """Who was not waited for any longer, in which phase, with what it was at, and where; 20 at most."""
-    left: tuple[str, ...]
+    undone: tuple[str, ...]
     """What was left undone; empty when all has finished, or was given back."""
 
     @property
     def is_clean(self) -> bool:
         """Whether nobody was late, and nothing was left."""
-        return not (self.late or self.left)
+        return not (self.late or self.undone)
 
 
 def rehearse_drain(
@@ -91,7 +91,7 @@ def drained(system: VirtualSystem, *, within: float = WITHIN) -> Drained:
         took={str(phase): seconds for phase, seconds in course.took.items()},
         seconds=system.clock.now() - began,
         late=tuple(map(str, course.late)),
-        left=tuple(course.left),
+        undone=tuple(course.undone),
     )
 
 

@@ -56,7 +56,9 @@ def drained_system() -> Iterator[VirtualSystem]:
         return
     report = drained(system)
     if not report.is_clean:
-        pytest.fail("the system did not drain in time:\n  " + "\n  ".join([*report.late, *report.left]), pytrace=False)
+        pytest.fail(
+            "the system did not drain in time:\n  " + "\n  ".join([*report.late, *report.undone]), pytrace=False
+        )
 
 
 def _until_stopped(system: S) -> Iterator[S]:

@@ -92,7 +92,7 @@ def test_who_is_never_done_is_late_at_six_tenths_and_named(
     assert (event.path, event.phase, event.why) == ("shop/one", "drain", "30 in flight")
     assert event.names == tuple(f"job {number}" for number in range(20))
     assert course.has_ended()
-    assert course.left == []  # it gives back what it has when it is stopped
+    assert course.undone == []  # it gives back what it has when it is stopped
 
 
 def test_who_is_in_a_message_has_not_returned_and_its_line_is_named(
@@ -132,7 +132,7 @@ def test_a_flush_is_late_at_nine_tenths_and_then_something_is_left(
     clock.advance(0.1)
 
     assert [(event.path, event.phase) for event in late(told)] == [("shop/one", "flush")]
-    assert course.left == ["shop/one: was not flushed"]
+    assert course.undone == ["shop/one: was not flushed"]
 
 
 @pytest.mark.parametrize("what", [1, otpy.Stop(), "done"])
@@ -164,7 +164,7 @@ def test_hooks_that_raise_are_reported_and_end_nobody(
         DrainFailed(path="shop/one", phase="drain", problem="ValueError: no line"),
         DrainFailed(path="shop/one", phase="flush", problem="ValueError: no line"),
     ]
-    assert course.left == ["shop/one: was not flushed"]
+    assert course.undone == ["shop/one: was not flushed"]
     assert one.is_alive()
 
 
@@ -177,7 +177,7 @@ def test_coroutine_functions_are_awaited_also_where_several_messages_are_handled
     clock.advance(2.5)
 
     assert course.wait(5.0)
-    assert course.left == []
+    assert course.undone == []
     assert course.took[Phase.FLUSH] >= 2.0
     assert one.call(Async.what) == ["flushed"]
 

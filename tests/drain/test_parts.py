@@ -84,7 +84,7 @@ def test_only_what_is_at_and_below_a_path_is_told_and_then_stopped(
         *("quiesce", "drain", "checkpoint", "flush", "release"),
     ]
     assert isinstance(told[-1], DrainEnded)
-    assert told[-1].left == ()
+    assert told[-1].undone == ()
     shop.restart_child("shop/feed")
     assert agent(shop, "shop/feed/a").call(Agent.drains) is None
 
@@ -185,7 +185,7 @@ def test_who_is_cut_short_waits_for_nobody_and_says_so(shop: otpy.System, clock:
     clock.advance(0.0)
 
     assert course.wait(5.0)
-    assert course.left == ["it was cut short in drain: a second SIGTERM"]
+    assert course.undone == ["it was cut short in drain: a second SIGTERM"]
     assert sum(course.took.values()) == 1.0
 
 

@@ -90,7 +90,7 @@ def test_the_hooks_of_an_actor_are_called_in_the_order_of_the_phases(
     assert course.wait(5.0)
     assert [word.partition(",")[0] for word in one.call(Asked.heard)] == ["drain: by hand", "persist", "flush"]
     assert kept.states == [[("shop/one", one.number, {"said": 2})]]
-    assert course.left == []
+    assert course.undone == []
     assert sum(course.took.values()) == pytest.approx(1.0, abs=0.1)
     assert told[0] == DrainBegun(path="shop", reason="by hand", seconds=BUDGET)
     assert [event.phase for event in told if isinstance(event, DrainPhase)] == [

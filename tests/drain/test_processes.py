@@ -90,7 +90,7 @@ def test_what_runs_in_a_process_is_worked_off_saved_and_flushed(system: otpy.Sys
     assert course.wait(30.0)
     assert Phase.FLUSH in course.took
     assert gate.call(Gatekeeper.has_heard) == ["by hand"]
-    assert course.left == ["shop/works: was not flushed"]
+    assert course.undone == ["shop/works: was not flushed"]
     assert told == [DrainFailed(path="shop/works", phase="flush", problem="ValueError: no line")]
     restored = system.checkpoints.take("shop/works", (works.number + 1_000,))  # type: ignore[union-attr]
     assert restored is not None

@@ -83,7 +83,7 @@ def test_each_is_drained_and_the_next_incarnation_is_given_its_state(tmp_path: P
             (path, step, "") for path in ("shop/a", "shop/many/1") for step in ("drained", "started", "healthy")
         ]
         first, _ = seen.of(DrainEnded)
-        assert (first.path, first.reason, first.left) == ("shop/a", "otpy roll", ())
+        assert (first.path, first.reason, first.undone) == ("shop/a", "otpy roll", ())
         assert 3.0 <= first.seconds < 3.2
         assert one.call(Agent.add) == 4
         again = system.find("shop/many/1")
@@ -145,7 +145,7 @@ def test_a_child_that_does_not_stop_in_its_time_is_killed_and_that_is_told() -> 
     with Recorder(system, DrainEnded, RollEnded) as seen:
         begin_roll(system, "t", within=5.0)
         system.clock.advance(30.0)
-    assert [event.left for event in seen.of(DrainEnded)] == [("t/a: it did not stop in its time",)]
+    assert [event.undone for event in seen.of(DrainEnded)] == [("t/a: it did not stop in its time",)]
     assert len(seen.of(RollEnded)) == 1
     system.kill("t")
     system.clock.advance(2_000.0)

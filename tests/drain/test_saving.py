@@ -57,7 +57,7 @@ def test_who_fails_is_named_and_the_others_are_saved(
     failed = {event.path: event.problem for event in told if isinstance(event, DrainFailed)}
     assert set(failed) == {"shop/raises", "shop/odd", "shop/none"}
     assert failed["shop/raises"] == "ValueError: no"
-    assert sorted(course.left) == [f"{path}: its state was not saved" for path in sorted(failed)]
+    assert sorted(course.undone) == [f"{path}: its state was not saved" for path in sorted(failed)]
     assert [saved(shop, ident) for ident in ("good", "raises", "odd")] == [{"a": 1}, None, None]
 
 
@@ -78,7 +78,7 @@ def test_who_is_late_is_not_waited_for_and_the_others_are_saved_in_time(
     assert [(event.path, event.phase) for event in told if isinstance(event, DrainLate)] == [
         ("shop/late", "checkpoint")
     ]
-    assert course.left == ["shop/late: its state was not saved"]
+    assert course.undone == ["shop/late: its state was not saved"]
     assert saved(shop, "good") == {"a": 1}
 
 
@@ -100,7 +100,7 @@ def test_a_store_that_fails_is_named_and_the_drain_goes_on(
     (event,) = [event for event in told if isinstance(event, DrainFailed)]
     assert (event.path, event.phase) == ("shop", "checkpoint")
     assert "No space left" in event.problem
-    assert course.left == ["shop: its state was not saved"]
+    assert course.undone == ["shop: its state was not saved"]
     assert Phase.FLUSH in course.took
 
 

@@ -92,7 +92,7 @@ def test_a_message_without_end_is_late_and_left(shop: otpy.System, clock: Virtua
     assert late.path == "shop/Plain"
     assert late.why.startswith("1 messages waiting; busy for ")
     assert late.frame is not None
-    assert course.left == [f"shop/Plain: {late.why}"]
+    assert course.undone == [f"shop/Plain: {late.why}"]
 
 
 def forever() -> None:
@@ -120,7 +120,7 @@ def test_functions_suspended_actors_and_timers_are_not_waited_for(shop: otpy.Sys
     clock.advance(0.5)
 
     assert course.wait(5.0)
-    assert course.left == []
+    assert course.undone == []
 
 
 def test_what_is_in_flight_is_waited_for_and_nothing_more_begins(shop: otpy.System, clock: VirtualClock) -> None:
@@ -150,7 +150,7 @@ def test_what_is_in_flight_is_waited_for_and_nothing_more_begins(shop: otpy.Syst
 
     assert course.wait(5.0)
     assert said == ["landed", "by hand"]
-    assert course.left == []
+    assert course.undone == []
     assert shop.flights == {}
 
 
@@ -165,7 +165,7 @@ def test_a_flight_that_does_not_land_is_late_with_its_line(
     (late,) = [event for event in told if isinstance(event, DrainLate)]
     assert (late.path, late.why, late.thread) == ("shop (thread MainThread)", "it is in flight", "MainThread")
     assert late.frame is not None
-    assert course.left == ["shop (thread MainThread): it is in flight"]
+    assert course.undone == ["shop (thread MainThread): it is in flight"]
     with pytest.raises(DrainingError, match="MainThread begins nothing more"), shop.in_flight():
         pass
     with pytest.raises(NoSuchActorError):

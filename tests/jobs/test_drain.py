@@ -165,7 +165,7 @@ def test_at_the_deadline_a_job_that_asks_leaves_and_is_given_back(
     (late,) = recorded.of(DrainLate)
     assert (late.path.rpartition("/")[2], late.names) == ("scheduler", (f"job {made.id}, {kind.name}",))
     (event,) = recorded.of(JobsDrained)
-    assert (event.released, event.left, course.left) == (1, (), [])
+    assert (event.released, event.left, course.undone) == (1, (), [])
     assert given_back(client, made.id) == ("ready", 0, 1)
 
 
@@ -195,7 +195,7 @@ def test_at_the_deadline_a_coroutine_is_cancelled_and_given_back(
         clock.advance(SOFT + 1.0)
     assert cleaned == [True]
     assert given_back(client, made.id) == ("ready", 0, 1)
-    assert ([one.released for one in recorded.of(JobsDrained)], course.left) == ([1], [])
+    assert ([one.released for one in recorded.of(JobsDrained)], course.undone) == ([1], [])
 
 
 @pytest.mark.report("J58", "graphile/worker#526", "graphile/worker#352")
@@ -340,7 +340,7 @@ def test_a_drain_waits_until_a_slow_store_has_kept_what_was_done(make: Callable[
     assert not course.has_ended()
     slow.open()
     pair.clock.advance(5.0)
-    assert (course.has_ended(), course.left, seen(pair.client(1), made.id).state) == (True, [], "done")
+    assert (course.has_ended(), course.undone, seen(pair.client(1), made.id).state) == (True, [], "done")
 
 
 def test_a_store_that_is_away_makes_the_engine_late_and_is_named(make: Callable[..., Pair], gate: Gate) -> None:
@@ -361,7 +361,7 @@ def test_a_store_that_is_away_makes_the_engine_late_and_is_named(make: Callable[
         ("drain", "scheduler"),
         ("flush", "scheduler"),
     }
-    assert [line for line in course.left if "scheduler: was not flushed" in line]
+    assert [line for line in course.undone if "scheduler: was not flushed" in line]
     pair.fail("a", still=False)
     pair.clock.advance(3.0)
     assert seen(pair.client(1), made.id).state == "done"

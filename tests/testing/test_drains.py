@@ -81,8 +81,8 @@ def test_what_does_not_end_is_killed_and_told(system: VirtualSystem) -> None:
     system.start_root(tree(otpy.child(Sender, 0.0, 100.0).opts(shutdown=100.0)))
     report = drained(system, within=10.0)
     assert report.late == ()
-    assert len(report.left) == 1
-    assert report.left[0].startswith("t/0 did not stop: ")
+    assert len(report.undone) == 1
+    assert report.undone[0].startswith("t/0 did not stop: ")
     assert report.seconds == 10.0
 
 

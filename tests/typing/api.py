@@ -676,7 +676,7 @@ def work_while_it_may() -> None:
 def drain_a_part(system: otpy.Application) -> None:
     course = system.request_drain("shop/feed", within=5.0, reason="told by hand")
     assert_type(course.wait(1.0), bool)
-    assert_type(course.left, list[str])
+    assert_type(course.undone, list[str])
     system.request_stop("enough", within=2.0)
     assert_type(system.draining, otpy.Draining | None)
     with system.in_flight():

@@ -124,7 +124,7 @@ def test_in_a_drain_it_is_given_back_when_its_time_is_over(
     assert course.wait(20.0)
     found = seen(client, made.id)
     assert (found.attempt, found.releases, found.errors, found.crashes) == (0, 1, 0, 0)
-    assert course.left == []
+    assert course.undone == []
 
 
 def test_a_killed_process_moves_its_job_at_once(system: otpy.System, ends: Ends, tmp_path: Path, pipe: str) -> None:

@@ -57,7 +57,7 @@ def test_what_waits_for_a_pause_or_a_ramp_is_sent_before_the_program_ends(
     course = drained(system)
 
     assert [value for _, value in hub.rows()] == list(range(25))
-    assert course.left == []
+    assert course.undone == []
     assert course.took[Phase.FLUSH] == 0.0
 
 
@@ -73,7 +73,7 @@ def test_a_receiver_that_is_away_is_not_waited_for(
 
     course = drained(system)
 
-    assert course.left == [], "it is on the disk, so nothing was left undone"
+    assert course.undone == [], "it is on the disk, so nothing was left undone"
     assert course.took[Phase.FLUSH] < 10.0
     system.stop()
     assert values(one) == [1]
@@ -94,7 +94,7 @@ def test_a_turn_is_waited_for_when_it_comes_in_time(
     course = drained(system)
 
     assert course.took[Phase.FLUSH] == pytest.approx(seconds, abs=0.1)
-    assert (one.look().rows, course.left) == (rows, [])
+    assert (one.look().rows, course.undone) == (rows, [])
 
 
 def test_a_call_that_hangs_holds_up_no_drain(tmp_path: Path, system: VirtualSystem) -> None:
@@ -109,4 +109,4 @@ def test_a_call_that_hangs_holds_up_no_drain(tmp_path: Path, system: VirtualSyst
 
     assert course.took[Phase.DRAIN] == 0.0
     assert course.took[Phase.FLUSH] == pytest.approx(5.0, abs=0.1)
-    assert course.left == []
+    assert course.undone == []
