@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from otpy.core.masking import hide
 from otpy.core.reason import Crashed, Reason, Restart
 from otpy.core.text import safe_repr, visible
-from otpy.events.resilience import BreakerChanged
+from otpy.events.crash import ActorCrashed
+from otpy.events.resilience import BreakerChanged, ConfigurationApplied, ConfigurationFailed, ConfigurationRefused
+from otpy.events.supervision import RestartLimitReached
 
 if TYPE_CHECKING:
     from otpy.core.masking import Show
@@ -17,8 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RENAMED", "fields_of", "names_of", "plain"]
 
-RENAMED: dict[type[Event], dict[str, str]] = {BreakerChanged: {"breaker": "service", "after": "breaker"}}
-"""Fields that have another key: `service=payments breaker=open` is what somebody looks for."""
+RENAMED: dict[type[Event], dict[str, str]] = {
+    ActorCrashed: {"queue": "messages", "state": "crashed_state"},
+    BreakerChanged: {"breaker": "service", "after": "breaker"},
+    ConfigurationApplied: {"before": "version_before"},
+    ConfigurationFailed: {"instead": "version_instead"},
+    ConfigurationRefused: {"version": "version_given"},
+    RestartLimitReached: {"restarts": "last_restarts"},
+}
+"""Fields that have another key: `service=payments breaker=open` is what somebody looks for; and a key is of one kind,
+for what keeps logs throws lines away in which a number is suddenly a text."""
 
 TEXT = 4_000
 """Characters of one value."""

@@ -23,7 +23,7 @@ CONTEXT = {
     "incarnation": "a number that no two incarnations of one system share, as in `<Ref shop/cache #12>`",
     "job": "the number of the job that is done",
     "kind": "its kind; in `ActorCrashed` the class of the actor",
-    "queue": "its queue; in `ActorCrashed` how many messages were waiting",
+    "queue": "its queue",
     "attempt": "which attempt this is, from 1",
 }
 """The keys that say who writes, and what each is."""

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import shlex
+from dataclasses import fields
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -94,6 +95,25 @@ def test_no_key_of_an_event_is_one_of_every_line() -> None:
     assert {kind.__name__ for kind in EVENTS if {*names_of(kind).values()} & BASE.keys()} == set()
     renamed = [[*names_of(kind).values()] for kind in EVENTS]
     assert [keys for keys in renamed if len(set(keys)) < len(keys)] == []
+
+
+KINDS = {"str": "text", "float": "number", "int": "number", "bool": "bool", "Reason": "text", "Restart": "text"}
+
+
+def kind_of(annotation: str) -> str:
+    """What a field of this type is in a line: one or a list of numbers, texts, or true and false."""
+    inner = re.fullmatch(r"tuple\[(.+), \.\.\.\]", annotation.removesuffix(" | None"))
+    return KINDS.get(annotation.removesuffix(" | None") if inner is None else inner[1], "text")
+
+
+def test_a_key_is_of_one_kind_in_all_events() -> None:
+    kinds: dict[str, set[str]] = {key: {"text"} for key in CONTEXT}
+    kinds |= {"incarnation": {"number"}, "job": {"number"}, "attempt": {"number"}}
+    for event in EVENTS:
+        for each in fields(event):
+            kinds.setdefault(names_of(event)[each.name], set()).add(kind_of(str(each.type)))
+
+    assert {key: found for key, found in kinds.items() if len(found) > 1} == {}
 
 
 # Foreign text, and secrets.
