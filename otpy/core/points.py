@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Watch(Protocol):
 
 
 _watches: tuple[Watch, ...] = ()
+_lock = RLock()  # guards changes to it: two that are made at once would undo one another
 
 
 def point(name: str, medium: Medium = "code") -> None:
@@ -77,10 +79,12 @@ def watches() -> tuple[Watch, ...]:
 def watch(one: Watch) -> None:
     """Tell this one, too, from now on."""
     global _watches  # noqa: PLW0603 - one look at a global is all that a point costs
-    _watches = (*_watches, one)
+    with _lock:
+        _watches = (*_watches, one)
 
 
 def unwatch(one: Watch) -> None:
     """Tell it no longer."""
     global _watches  # noqa: PLW0603 - as above
-    _watches = tuple(each for each in _watches if each is not one)
+    with _lock:
+        _watches = tuple(each for each in _watches if each is not one)

@@ -55,6 +55,10 @@ def test_a_text_says_the_same_as_a_script(said: str, options: dict[str, int], ex
         ("p=kill@first", "no number"),
         ("p=raise(Oops)", "no error 'Oops'"),
         ("p=raise(os.path)", "is no error"),
+        ("p=raise(.x.Y)", "no error '.x.Y'"),
+        ("p=raise(UnicodeDecodeError)", "more than a sentence"),
+        ("record=;p=kill", "record=''"),
+        ("record=/no/such/folder/record;p=kill", "folder that is there"),
     ],
 )
 def test_a_text_that_says_nothing_is_refused(said: str, problem: str) -> None:

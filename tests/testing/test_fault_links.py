@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
-from typing import TYPE_CHECKING, Self
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from otpy.testing import faults
-from otpy.testing.faults import Link, Script, armed
+from otpy.testing.faults import FaultError, Link, Script, armed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PATIENCE = 10.0
 
@@ -53,6 +55,8 @@ class Server:
                 self.ended.release()
 
     def close(self) -> None:
+        if self._socket.fileno() < 0:
+            return
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         for thread in self._threads:
@@ -232,3 +236,34 @@ def test_what_connects_while_the_server_is_away_is_reset(server: Server) -> None
 def test_one_that_cannot_listen_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         Link(("127.0.0.1", 1), listen=str(tmp_path / "none" / "socket"))
+
+
+@pytest.mark.parametrize("mode", ["up", "stall", "lie"])
+def test_one_that_is_closed_with_callers_at_the_door_leaves_nothing_open(server: Server, mode: str) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    link = Link(server.address)
+    if mode != "up":
+        getattr(link, mode)()
+    callers = [socket.create_connection(link.address) for _ in range(50)]  # some are taken in, some not yet
+
+    link.close()
+
+    assert not asyncio.all_tasks(link._loop)
+    for caller in callers:
+        caller.close()
+    server.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) < before
+
+
+def test_many_may_close_one_at_once_and_then_it_says_so(link: Link) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: link.close(), range(8)))
+
+    with pytest.raises(FaultError, match="link line is closed"):
+        link.cut()
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1"])
+def test_no_time_is_refused(link: Link, seconds: Any) -> None:
+    with pytest.raises(FaultError, match="seconds >= 0"):
+        link.slow(seconds)

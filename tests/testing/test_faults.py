@@ -6,8 +6,10 @@ import asyncio
 import errno
 import logging
 import sqlite3
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,6 +125,33 @@ def fires_quietly(script: Script, name: str) -> list[int]:
         except Oops:
             found.append(number)
     return found
+
+
+def test_one_that_is_armed_in_two_blocks_is_so_until_the_last_ends() -> None:
+    script = Script().at("p", faults.raises(Oops), times=None)
+    with armed(script):
+        assert fires(script, times=2) == [1, 2]  # in a block of its own: each pass counts once
+        with pytest.raises(Oops):
+            faults.point("p")
+    assert script.passed("p") == 3
+    assert watches() == ()
+
+
+def test_threads_that_arm_scripts_at_once_leave_each_others_alone() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def arm(_: int) -> bool:
+        script = Script()
+        with armed(script):
+            return script in watches()
+
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            assert all(pool.map(arm, range(6_000)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert watches() == ()
 
 
 def test_what_fired_is_recorded_and_what_did_not_is_missed(system: VirtualSystem) -> None:

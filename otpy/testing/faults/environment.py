@@ -57,7 +57,7 @@ def parse(text: str) -> Script:
     options: dict[str, Any] = {}
     rules: list[tuple[str, Fault, dict[str, Any]]] = []
     for part in filter(None, map(str.strip, text.split(";"))):
-        word, is_said, said = part.partition("=")
+        word, is_said, said = (each.strip() for each in part.partition("="))
         if not is_said:
             raise FaultError(f"{VARIABLE}: {part!r}: POINT=FAULT, as in sender.before=kill@3")
         if word == "seed":
@@ -106,10 +106,14 @@ def _error(part: str, name: str) -> Any:  # Any: the class of an error
     module, _, word = name.rpartition(".")
     try:
         error = getattr(import_module(module or "builtins"), word)
-    except (ImportError, AttributeError, ValueError) as problem:
+    except Exception as problem:  # noqa: BLE001 - importing runs whatever is there
         raise FaultError(f"{VARIABLE}: {part!r}: no error {name!r} ({problem})") from None
     if not isinstance(error, type) or not issubclass(error, BaseException):
         raise FaultError(f"{VARIABLE}: {part!r}: {name} is no error")
+    try:
+        error("a sentence")
+    except Exception as problem:  # noqa: BLE001 - it would be raised in its place
+        raise FaultError(f"{VARIABLE}: {part!r}: {name} takes more than a sentence ({problem})") from None
     return error
 
 

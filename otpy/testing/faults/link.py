@@ -10,6 +10,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from otpy.core.number import is_number
 from otpy.core.points import watches
 from otpy.core.text import safe_repr
 from otpy.testing.errors import FaultError
@@ -59,7 +60,7 @@ class Link:
         self._seconds = 0.0
         self._lost: tuple[str, ...] = ()
         self._pairs: set[_Pair] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._goes_on = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"faults-{name}", daemon=True)
@@ -92,6 +93,8 @@ class Link:
 
     def slow(self, seconds: float) -> None:
         """Pass each piece on so much later, in real seconds."""
+        if not is_number(seconds) or not 0 <= seconds < float("inf"):
+            raise FaultError(f"slow({safe_repr(seconds)}): seconds >= 0")
         self._become("slow", seconds=seconds)
 
     def drop(self, way: Literal["request", "reply", "both"] = "both") -> None:
@@ -113,13 +116,14 @@ class Link:
         self._become("up")
 
     def close(self) -> None:
-        """Reset all, and listen no longer; a second time does nothing."""
-        if not self._loop.is_closed():
-            self._do(self._stop())
-            self._end()
-            if self._listen is not None:
-                with suppress(FileNotFoundError):
-                    os.unlink(self._listen)  # noqa: PTH108 - a text is what it was given
+        """Reset all, and listen no longer; a second time does nothing. From any thread."""
+        with self._closing:
+            if not self._loop.is_closed():
+                self._do(self._stop())
+                self._end()
+                if self._listen is not None:
+                    with suppress(FileNotFoundError):
+                        os.unlink(self._listen)  # noqa: PTH108 - a text is what it was given
 
     def __enter__(self) -> Self:
         return self
@@ -130,7 +134,12 @@ class Link:
         self.close()
 
     def _do(self, work: Coroutine[Any, Any, Any]) -> Any:  # Any: what it returns
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
+        try:
+            told = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            raise FaultError(f"the link {self.name} is closed") from None
+        return told.result(PATIENCE)
 
     def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -156,31 +165,33 @@ class Link:
         return await asyncio.start_server(self._connected, "127.0.0.1", 0)
 
     async def _stop(self) -> None:
-        self._server.close()
-        self._goes_on.set()
-        self._reset_all()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for listener in self._server.sockets:
+            self._loop.remove_reader(listener.fileno())
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # one may be taking a new connection in
+            self._reset_all()
+            for pair in self._pairs:
+                pair.task.cancel()
+            await asyncio.wait(others)
+        self._server.close()  # last: a closed one fails for what it is taking in
 
     def _reset_all(self) -> None:
         for pair in list(self._pairs):
             pair.reset()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - it runs
-        self._tasks.add(task)
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         pair = _Pair(writer)
-        self._pairs.add(pair)
-        try:
-            await self._carry(reader, pair)
-        except (OSError, asyncio.CancelledError):
-            pass  # one of the two has gone, or is not there; or the link ends
-        finally:
+        self._pairs.add(pair)  # here, for a task that is cancelled before it begins closes nothing
+
+        def end(_: object) -> None:
             self._pairs.discard(pair)
-            self._tasks.discard(task)
             pair.reset()
+
+        pair.task = self._loop.create_task(self._passed_on(reader, pair))
+        pair.task.add_done_callback(end)
+
+    async def _passed_on(self, reader: asyncio.StreamReader, pair: _Pair) -> None:
+        with suppress(OSError):  # one of the two has gone, or is not there
+            await self._carry(reader, pair)
 
     async def _carry(self, reader: asyncio.StreamReader, pair: _Pair) -> None:
         """One connection, until both sides have said all, or it is reset."""
@@ -251,6 +262,8 @@ class _Pair:
         self._open = [client]
         self.client = client
         self.is_ended = False
+        self.task: asyncio.Task[None]
+        """Who passes on; kept, for a loop does not keep it."""
 
     def reaches(self, server: asyncio.StreamWriter) -> None:
         """The other side is there."""

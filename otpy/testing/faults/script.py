@@ -85,9 +85,13 @@ class Script:
             seed: what chance is drawn from.
             record: a file to which each firing is appended before it acts; `fired_in` reads it. So a killed program
                 can be asked what has killed it.
+
+        Raises:
+            FaultError: the record can be no file.
         """
         self.seed = seed
-        self._record = None if record is None else os.fspath(record)
+        self._record = None if record is None else _checked(record)
+        self._depth = 0
         self._lock = threading.RLock()  # guards what follows
         self._points: dict[str, _Passes] = {}
         self._fired: list[Firing] = []
@@ -159,6 +163,20 @@ class Script:
             else:
                 await fault.aact(met)
 
+    def _arm(self) -> None:
+        with self._lock:
+            self._depth += 1
+            if self._depth == 1:
+                self._holding.begin()
+                watch(self)
+
+    def _disarm(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                unwatch(self)
+                self._holding.end()
+
     def _due(self, name: str, medium: Medium) -> tuple[Fault, Met] | None:
         with self._lock:
             passes = self._points.setdefault(name, _Passes())
@@ -215,20 +233,26 @@ def armed(script: Script) -> Iterator[Script]:
     """Have a script's faults fire in this process during a block; several may be armed at once.
 
     In the end those who hang go on, and the time of day is right again. What it counts it keeps: armed a second time it
-    goes on where it was.
+    goes on where it was. One that is armed in several blocks at once is so until the last of them ends.
     """
     arm(script)
     try:
         yield script
     finally:
-        unwatch(script)
-        script._holding.end()  # noqa: SLF001 - one piece in two halves
+        script._disarm()  # noqa: SLF001 - one piece in two halves
 
 
 def arm(script: Script) -> None:
     """Have them fire until the end of the program."""
-    script._holding.begin()  # noqa: SLF001 - as above
-    watch(script)
+    script._arm()  # noqa: SLF001 - as above
+
+
+def _checked(record: str | os.PathLike[str]) -> str:
+    """Where it is; a point at which it could not be written would fail otherwise than was said."""
+    path = os.fspath(record)
+    if not path or Path(path).is_dir() or not Path(path).parent.is_dir():
+        raise FaultError(f"record={safe_repr(path)}: a file, in a folder that is there")
+    return path
 
 
 def _check(point: object, fault: object, chance: object, after: object, times: object) -> None:
