@@ -28,8 +28,9 @@ MISSED = 10.0
 """Seconds without a look after which one is missed: ten times the time between two."""
 LATE = 1.0
 """Seconds after which a timer that is due counts as one that somebody waits for."""
-CPU_SHARE = 0.2
-"""A worker that used more of the time between two looks than this computes, and is at work. As in the watchdog."""
+CPU_SHARE = 0.05
+"""Workers that together used more of the time between two looks than this compute, and are at work. Together, for they
+share one interpreter lock: of eight that compute each gets an eighth. And so little: a container may have no more."""
 
 
 class Pulse:
@@ -85,11 +86,11 @@ class Pulse:
         return Sign(TURNS, (begun, tuple(worker.since for worker in workers), self._computed), queue)
 
     def _computes(self, passed: float) -> bool:
-        """Whether any worker has computed since the last look; the first look at one tells nothing."""
+        """Whether workers have computed since the last look; the first look at one tells nothing."""
         pool = self._system.pool
         used = {w.ident: cpu for w in list(pool.workers) if (cpu := pool.cpu_seconds(w)) is not None}
         before, self._cpu = self._cpu, used
-        return any(cpu - before[ident] > passed * CPU_SHARE for ident, cpu in used.items() if ident in before)
+        return sum(cpu - before[ident] for ident, cpu in used.items() if ident in before) > passed * CPU_SHARE
 
     def _timers(self) -> Sign:
         """The first one that is due: it goes when it is fired."""

@@ -148,15 +148,19 @@ def test_a_message_that_begins_in_the_middle_of_a_turn_is_progress(narrow: otpy.
     assert seen == [None] * 4
 
 
-def test_code_that_computes_is_at_work_however_long(narrow: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.12, 0.06])
+def test_code_that_computes_is_at_work_however_long_and_however_little_it_gets(
+    narrow: otpy.System, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    """Eight threads that compute get an eighth of a core each; a container may have a tenth of one for all."""
     used = [0.0]
-    monkeypatch.setattr(narrow.pool, "cpu_seconds", lambda worker: used[0])
+    monkeypatch.setattr(narrow.pool, "cpu_seconds", lambda worker: used[0] / len(narrow.pool.workers))
     looks = Looks(narrow)
     with Block() as block:
         fill(narrow, block)
         seen = []
         for _ in range(8):
-            used[0] += STEP / 2
+            used[0] += STEP * share
             seen.append(looks.look())
         block.open()
 
