@@ -20,6 +20,8 @@ __all__ = ["VARIABLES", "Manager", "Post", "in_microseconds", "manager_in", "tak
 VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 """By which systemd says where it listens; they are this process's alone."""
 MILLION = 1_000_000
+DIGITS = 20
+"""Of a time in the environment: as many as 64 bits have."""
 STATUS_LIMIT = 300
 """Characters of a status line."""
 
@@ -41,8 +43,8 @@ def manager_in(environment: Mapping[str, str], pid: int) -> Manager | None:
         return None
     meant = environment.get("WATCHDOG_PID", "")
     period = environment.get("WATCHDOG_USEC", "")
-    is_watched = (not meant or meant == str(pid)) and period.isascii() and period.isdecimal() and int(period) > 0
-    return Manager(address, int(period) / MILLION if is_watched else None)
+    is_meant = (not meant or meant == str(pid)) and period.isascii() and period.isdecimal() and len(period) <= DIGITS
+    return Manager(address, int(period) / MILLION if is_meant and int(period) else None)
 
 
 def taken_from(environment: MutableMapping[str, str]) -> dict[str, str]:

@@ -35,7 +35,8 @@ def readiness(system: System, *, ignore: Collection[str] = ()) -> HealthLook:
         system: which one.
         ignore: names of lines that do not count, as `shop/feed` or `shop/feeds/*`; they are shown all the same.
     """
-    return looked(_weighed(line, ignore) for line in _lines(system))
+    patterns = (ignore,) if isinstance(ignore, str) else ignore  # each letter of it would be one, and `*` is all
+    return looked(_weighed(line, patterns) for line in _lines(system))
 
 
 def _weighed(line: HealthLine, ignore: Collection[str]) -> HealthLine:

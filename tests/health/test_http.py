@@ -6,7 +6,7 @@ import socket
 import threading
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -299,9 +299,32 @@ def test_there_is_no_address_that_is_not_named(bind: str) -> None:
         HttpHealth(bind=bind)
 
 
-def test_options_that_cannot_be_are_refused() -> None:
-    with pytest.raises(SpecError, match="patience=0: a number > 0"):
-        HttpHealth(bind="127.0.0.1:0", patience=0)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"patience": seconds} for seconds in (0, float("inf"), float("nan"), 1e12)),
+        *({"max_clients": number} for number in (0, 0.5, True)),
+        {"stalled_after": -1.0},
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    """One that only shows when a client comes would end the server again and again, and so the program."""
+    with pytest.raises(SpecError, match=f"{next(iter(options))}="):
+        HttpHealth(bind="127.0.0.1:0", **options)
+
+
+@pytest.mark.parametrize("size", [1, 5_000_000])
+def test_who_closes_its_half_after_asking_gets_the_whole_answer(system: otpy.System, size: int) -> None:
+    """As `nc -N` does, and shells that pipe a request into a socket."""
+    with served(system, metrics=Metrics) as http:
+        [metrics] = METRICS
+        metrics.body = b"x" * size
+        client = visit(http, b"GET /metrics HTTP/1.1\r\n\r\n")
+        client.shutdown(socket.SHUT_WR)
+        metrics.entered.acquire()
+        assert get(http, "/livez") == (200, "ok\n")  # so it has seen that end
+        metrics.opened.set()
+        assert rest(client) == (200, "x" * size)
 
 
 def test_it_ends_in_its_time_whatever_clients_do(system: otpy.System) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ({"NOTIFY_SOCKET": "/n", "WATCHDOG_USEC": "500000", "WATCHDOG_PID": "8"}, Manager("/n", None)),
         ({"NOTIFY_SOCKET": "/n", "WATCHDOG_USEC": "0"}, Manager("/n", None)),
         ({"NOTIFY_SOCKET": "/n", "WATCHDOG_USEC": "soon"}, Manager("/n", None)),
+        ({"NOTIFY_SOCKET": "/n", "WATCHDOG_USEC": "9" * 5_000}, Manager("/n", None)),
     ],
 )
 def test_who_listens_and_how_often_it_wants_to_hear(environment: dict[str, str], manager: Manager | None) -> None:

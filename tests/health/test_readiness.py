@@ -59,6 +59,8 @@ def test_a_required_child_that_waits_for_its_restart_makes_it_unready_until_it_i
     system.wait_idle()
     assert down(system) == ["shop/feed: it is started again in 10 s, after killed"]
     assert readiness(system, ignore=["shop/f*"]).is_well
+    assert readiness(system, ignore="shop/f*").is_well
+    assert not readiness(system, ignore="other/*").is_well
 
     system.clock.advance(10.0)
     assert down(system) == []

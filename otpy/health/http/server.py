@@ -31,6 +31,8 @@ __all__ = ["HttpHealth"]
 
 BACKLOG = 128
 MAX_PORT = 65_535
+MAX_PATIENCE = 3_600.0
+"""Seconds; what polls takes no time without end."""
 
 
 class HttpHealth:
@@ -73,10 +75,12 @@ class HttpHealth:
         self.bind, self.name = bind, name
         self.stalled_after, self.ignore, self.metrics = stalled_after, ignore, metrics
         self.patience, self.max_clients = patience, max_clients
-        for word in ("stalled_after", "patience", "max_clients"):
-            number = getattr(self, word)
-            if not (is_number(number) and number > 0):
-                raise SpecError("HttpHealth", f"{word}={safe_repr(number)}: a number > 0")
+        if not (is_number(stalled_after) and stalled_after > 0):
+            raise SpecError("HttpHealth", f"stalled_after={safe_repr(stalled_after)}: seconds > 0")
+        if not (is_number(patience) and 0 < patience <= MAX_PATIENCE):
+            raise SpecError("HttpHealth", f"patience={safe_repr(patience)}: seconds > 0, an hour at most")
+        if type(max_clients) is not int or max_clients < 1:
+            raise SpecError("HttpHealth", f"max_clients={safe_repr(max_clients)}: a whole number >= 1")
         self.address: str | None = None
         """Where it listens, or has listened last, as `127.0.0.1:43211`; None before."""
         self.kept: tuple[Ref[Any], Serving] | None = None

@@ -201,8 +201,16 @@ class Serving:
             self._listen(visitor)
 
     def _listen(self, visitor: Visitor) -> None:
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if visitor.has_to_write else 0)
-        self._selector.modify(visitor.socket, events, visitor)
+        """Wait for what is to be waited for; for nothing while the answer is made for one that says nothing more."""
+        events = 0 if visitor.is_deaf else selectors.EVENT_READ
+        events |= selectors.EVENT_WRITE if visitor.has_to_write else 0
+        if visitor.is_over:
+            self._drop(visitor)
+            return
+        with suppress(KeyError):
+            self._selector.unregister(visitor.socket)
+        if events:
+            self._selector.register(visitor.socket, events, visitor)
 
     def _end_overdue(self, now: float) -> None:
         if self._rest_until and now >= self._rest_until:

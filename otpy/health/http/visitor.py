@@ -34,6 +34,8 @@ class Visitor:
         """Whether its answer is being made."""
         self.is_head = False
         """Whether it wants no body."""
+        self.is_deaf = False
+        """Whether nothing more comes from it: many close their half of the connection once they have asked."""
         self._data = b""
         self._left: memoryview | None = None
         self._is_done = False
@@ -42,6 +44,11 @@ class Visitor:
     def has_to_write(self) -> bool:
         """Whether it has not taken its whole answer."""
         return bool(self._left)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has its answer, and nothing more comes."""
+        return self._is_done and self.is_deaf
 
     @property
     def has_asked(self) -> bool:
@@ -55,10 +62,11 @@ class Visitor:
             OSError: it has hung up, or never will ask.
         """
         data = self.socket.recv(CHUNK)
-        if not data:
-            raise ConnectionResetError("it has hung up")
+        self.is_deaf = not data
         if self.has_asked:
             return None
+        if self.is_deaf:
+            raise ConnectionResetError("it has hung up")
         self._data += data
         asked = asked_in(self._data)
         if asked is not None:
