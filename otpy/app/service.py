@@ -28,12 +28,12 @@ __all__ = ["Service", "service"]
 
 log = logging.getLogger("otpy")
 
-BEAT = 5.0
+TICK = 5.0
 """Seconds between two words, at most, so that the status is never older."""
 LEAST = 0.05
 """Seconds between two words, at least, whatever a manager wants."""
 PATIENCE = 3
-"""So many beats a manager waits for the next word of a program that is stopping."""
+"""So many ticks a manager waits for the next word of a program that is stopping."""
 LAST = 1.0
 """Seconds for the end of the thread, which waits for nothing."""
 
@@ -104,32 +104,32 @@ class Service:
 
     def _run(self, manager: Manager) -> None:
         post = Post(manager.address)
-        beat = BEAT if manager.watchdog is None else max(LEAST, min(BEAT, manager.watchdog / 2))
+        tick = TICK if manager.watchdog is None else max(LEAST, min(TICK, manager.watchdog / 2))
         try:
             while not self._is_closed:
                 try:
-                    self._tell(post, manager, beat)
+                    self._tell(post, manager, tick)
                 except Exception:  # it must go on: a manager that hears nothing more ends the program
                     log.exception("%s could not tell its service manager how it stands", self._system.name)
-                self._bell.acquire(timeout=beat)
+                self._bell.acquire(timeout=tick)
             self._tell_state(post, stops=self._stops())  # what was done in between, as in a program that is short
         finally:
             post.close()
 
-    def _tell(self, post: Post, manager: Manager, beat: float) -> None:
+    def _tell(self, post: Post, manager: Manager, tick: float) -> None:
         left = self._time_left()  # first: what is said next fits it
         self._tell_state(post, stops=left is not None)
         live = liveness(self._system, stalled_after=max(STALLED_AFTER, manager.watchdog or 0.0)).problem
         if live is None and manager.watchdog is not None:
             post.say(WATCHDOG=1)
         if left is not None and left > 0:
-            post.say(EXTEND_TIMEOUT_USEC=in_microseconds(PATIENCE * beat))
+            post.say(EXTEND_TIMEOUT_USEC=in_microseconds(PATIENCE * tick))
         status = self._words(live, left)
         if status != self._status and post.say(STATUS=status):
             self._status = status
 
     def _tell_state(self, post: Post, *, stops: bool) -> None:
-        """Say what was not heard yet; again at the next beat when the manager takes nothing now."""
+        """Say what was not heard yet; again at the next tick when the manager takes nothing now."""
         for word, is_so in (("READY", self._is_up), ("STOPPING", stops)):
             if is_so and word not in self._told and post.say(**{word: 1}):
                 self._told.add(word)

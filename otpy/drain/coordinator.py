@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coordinator"]
 
-BEAT, FIRST_BEAT = 0.05, 0.005
+TICK, FIRST_TICK = 0.05, 0.005
 """Seconds between two looks whether all are at rest; the first ones are closer, for most have little to do."""
 ORDER: Final = list(Phase)
 
@@ -31,7 +31,7 @@ class Coordinator(GenServer):
         """For this course; with `has_release` it also stops what it has drained."""
         self.course = course
         self._has_release = has_release
-        self._beat = FIRST_BEAT
+        self._pause = FIRST_TICK
         self._timer: Timer | None = None
         self._working = Working(course, Coordinator)
         self._saving = Saving(course)
@@ -47,23 +47,23 @@ class Coordinator(GenServer):
     def handle_continue(self, _: object) -> Stop | None:
         """Begin."""
         self._working.begin()
-        return self._go_on(is_beat=False)
+        return self._go_on(is_tick=False)
 
     def handle_info(self, message: object) -> Stop | None:
         """Somebody was the last one to answer, or some time is over."""
-        return self._go_on(is_beat=message == "beat")
+        return self._go_on(is_tick=message == "tick")
 
-    def _go_on(self, *, is_beat: bool) -> Stop | None:
+    def _go_on(self, *, is_tick: bool) -> Stop | None:
         """Go from phase to phase as long as each is over."""
         course = self.course
         while course.phase is not Phase.RELEASE:
-            if not self._is_through(course.phase, is_beat=is_beat):
-                self._look_again(is_beat=is_beat)
+            if not self._is_through(course.phase, is_tick=is_tick):
+                self._look_again(is_tick=is_tick)
                 return None
             stage = self._stage(course.phase)
             then = ORDER[ORDER.index(course.phase) + 1]
             course.close_phase(then, stage.late, stage.failed)
-            self._beat = FIRST_BEAT
+            self._pause = FIRST_TICK
             if then in {Phase.CHECKPOINT, Phase.FLUSH} and not course.is_cut:
                 self._stage(then).begin()
         if self._has_release and course.top is not None:
@@ -78,28 +78,28 @@ class Coordinator(GenServer):
                 return self._flushing
         return self._working
 
-    def _is_through(self, phase: Phase, *, is_beat: bool) -> bool:
+    def _is_through(self, phase: Phase, *, is_tick: bool) -> bool:
         """Whether a phase is over; those who are late are noted then."""
         is_late = self.course.is_over(phase)
         if self.course.is_cut and phase in {Phase.CHECKPOINT, Phase.FLUSH}:
             return True  # who was not asked is not late
         match phase:
             case Phase.QUIESCE:
-                return self._working.has_quiesced(is_late=is_late, is_beat=is_beat)
+                return self._working.has_quiesced(is_late=is_late, is_tick=is_tick)
             case Phase.DRAIN:
-                return self._working.has_drained(is_late=is_late, is_beat=is_beat)
+                return self._working.has_drained(is_late=is_late, is_tick=is_tick)
             case Phase.CHECKPOINT:
-                return self._saving.has_saved(is_late=is_late, is_beat=is_beat)
-        return self._flushing.has_flushed(is_late=is_late, is_beat=is_beat)
+                return self._saving.has_saved(is_late=is_late, is_tick=is_tick)
+        return self._flushing.has_flushed(is_late=is_late, is_tick=is_tick)
 
-    def _look_again(self, *, is_beat: bool) -> None:
-        """At the next beat, or when the time of the phase is over."""
+    def _look_again(self, *, is_tick: bool) -> None:
+        """At the next tick, or when the time of the phase is over."""
         if self._timer is not None:
             self._timer.cancel()
         left = self.course.plan.end(self.course.phase) - self.system.clock.now()
-        self._timer = self.send_after(max(0.0, min(self._beat, left)), "beat")
-        if is_beat:
-            self._beat = min(BEAT, self._beat * 2)
+        self._timer = self.send_after(max(0.0, min(self._pause, left)), "tick")
+        if is_tick:
+            self._pause = min(TICK, self._pause * 2)
 
 
 def _release(course: Course) -> list[str]:

@@ -14,7 +14,7 @@ from otpy.runtime.draining import Draining
 if TYPE_CHECKING:
     from otpy.events.draining import DrainFailed, DrainLate
     from otpy.runtime.far_drains import FarDrains
-    from otpy.runtime.ledger import Ledger
+    from otpy.runtime.near_drains import NearDrains
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
@@ -45,7 +45,7 @@ class Course:
         """Who was not waited for any longer, the first of them."""
         self.is_cut = False
         """Whether somebody has had it jump to its end."""
-        self.ledger: Ledger | None = None
+        self.near: NearDrains | None = None
         """Who is asked in this phase."""
         self.far: FarDrains | None = None
         """The same for those in process children."""

@@ -22,7 +22,7 @@ TOLD = 20
 def look_at(system: System, course: Course | None) -> dict[str, Any]:
     """What there is to see of a drain; of a program that does not drain what one would have to wait for."""
     top = None if course is None else course.top
-    asked = [] if course is None or course.ledger is None else list(course.ledger.asked.copy().values())
+    asked = [] if course is None or course.near is None else list(course.near.asked.copy().values())
     undone = [drain for drain in asked if not drain.is_done and drain.ref.reason is None]
     flights = flights_in(system, top)
     queue = resources = 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Roll", "units_of"]
 
-BEAT = 0.1
+TICK = 0.1
 """Seconds between two looks at who is without service, and whether who was started is well."""
 MANY = 10_000
 """Children looked at in a second, at most: each takes some two microseconds."""
@@ -57,7 +57,7 @@ class Roll(GenServer):
     trap_exit = True
 
     def init(self, terms: Terms, units: list[Unit], reason: str, publish: Callable[[RollLook], object]) -> None:
-        """Begin with the first beat."""
+        """Begin with the first look."""
         self.terms, self.units, self._publish = terms, units, publish
         self.why: str | None = None
         self.down: list[str] = []
@@ -71,7 +71,7 @@ class Roll(GenServer):
         )
         self._tell("rolling")
         self.send_after(0.0, "look")
-        self.send_interval(max(BEAT, len(units) / MANY), "look")
+        self.send_interval(max(TICK, len(units) / MANY), "look")
 
     @property
     def otpy_kind(self) -> str:
@@ -126,7 +126,7 @@ class Roll(GenServer):
                 self._leave_out(unit, why)
 
     def handle_info(self, message: object) -> Stop | None:
-        """A beat, the end of a pause, or of a helper."""
+        """A tick, the end of a pause, or of a helper."""
         match message:
             case Again(path):
                 unit = self._unit(path)

@@ -37,12 +37,12 @@ class Saving(Asking):
         if self.system.checkpoints is not None:
             super().begin()
 
-    def has_saved(self, *, is_late: bool, is_beat: bool) -> bool:
+    def has_saved(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all that has been returned is written, or the time for it is over."""
         is_up = is_late or self.system.clock.now() >= self._until
         if not self._is_writing and (is_up or self.are_done()):
             self._write()
-        elif not self._is_writing and is_beat:
+        elif not self._is_writing and is_tick:
             self.far.look()
         if not is_late and not (self._outcome and self.far.are(lambda _: True)):
             return False
@@ -55,7 +55,7 @@ class Saving(Asking):
     def _write(self) -> None:
         self._is_writing = True
         self.note_late()
-        states = [drain.result for drain in self.ledger.asked.values() if drain.result is not None]
+        states = [drain.result for drain in self.near.asked.values() if drain.result is not None]
         self.far.save()
         if not states:
             self._outcome.append(None)

@@ -8,7 +8,7 @@ from otpy.drain.plan import Phase
 from otpy.events.draining import DrainFailed, DrainLate
 from otpy.runtime.draining import flights_in
 from otpy.runtime.far_drains import FarDrains
-from otpy.runtime.ledger import Ledger, failures, late_actor, late_drain, late_flight
+from otpy.runtime.near_drains import NearDrains, failures, late_actor, late_drain, late_flight
 from otpy.runtime.rest import Quiet
 
 if TYPE_CHECKING:
@@ -30,29 +30,29 @@ class Asking:
         self.system = course.system
         self.late: list[DrainLate] = []
         self.failed: list[DrainFailed] = []
-        self.ledger = Ledger(self.system, course.top, self.hook, course.reason, self._end)
+        self.near = NearDrains(self.system, course.top, self.hook, course.reason, self._end)
         self.far = FarDrains(self.system, course.top, course.wake)
 
     def begin(self) -> None:
         """Ask."""
-        self.ledger.on_answer = self.course.wake
-        self.course.ledger, self.course.far = self.ledger, self.far
-        self.ledger.ask()
-        self.far.begin(self.hook, self.course.reason, self.left, self.course.remaining)
+        self.near.on_answer = self.course.wake
+        self.course.near, self.course.far = self.near, self.far
+        self.near.ask()
+        self.far.begin(self.hook, self.course.reason, self.remaining, self.course.remaining)
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds that are left for it."""
         return max(0.0, self._end() - self.system.clock.now())
 
     def are_done(self) -> bool:
         """Whether all are done; those in processes as far as they have told."""
-        return self.ledger.are_done() and self.far.are(lambda one: one.is_done)
+        return self.near.are_done() and self.far.are(lambda one: one.is_done)
 
     def note_late(self) -> None:
         """Note who is not done, or has failed."""
-        self.late += [late_drain(self.system, self.phase, drain) for drain in self.ledger.left()]
+        self.late += [late_drain(self.system, self.phase, drain) for drain in self.near.undone()]
         self.late += far_late(self.phase, self.far.late())
-        self.failed += failures(self.phase, self.ledger.asked.values())
+        self.failed += failures(self.phase, self.near.asked.values())
         self.failed += far_failed(self.phase, self.far.failed())
 
     def _end(self) -> float:
@@ -72,16 +72,16 @@ class Working(Asking):
         self._is_confirming = False
         """Whether all are at rest here, and those in processes were asked since then."""
 
-    def has_quiesced(self, *, is_late: bool, is_beat: bool) -> bool:
+    def has_quiesced(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all that were told have returned."""
         self._ask_newcomers()
-        if is_late or (self.ledger.have_returned() and self.far.are(lambda one: one.has_returned)):
+        if is_late or (self.near.have_returned() and self.far.are(lambda one: one.has_returned)):
             return True
-        if is_beat:
+        if is_tick:
             self.far.look()
         return False
 
-    def has_drained(self, *, is_late: bool, is_beat: bool) -> bool:
+    def has_drained(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all is worked off; those who are late are noted then."""
         self._ask_newcomers()
         flights = flights_in(self.system, self.course.top)
@@ -89,10 +89,10 @@ class Working(Asking):
         if is_late:
             self.note_late()
             return True
-        if is_quiet and not flights and self.ledger.are_done() and not self._is_starting():
-            return self._is_confirmed(is_beat=is_beat)
+        if is_quiet and not flights and self.near.are_done() and not self._is_starting():
+            return self._is_confirmed(is_tick=is_tick)
         self._is_confirming = False
-        if is_beat:
+        if is_tick:
             self.far.look()
         return False
 
@@ -100,32 +100,32 @@ class Working(Asking):
         """Who still has work, and whether anybody gives it back: those who were asked do, the others cannot."""
         super().note_late()
         flying = [late_flight(self.phase, flight) for flight in flights_in(self.system, self.course.top)]
-        known = self.ledger.asked
+        known = self.near.asked
         alone = [ref for ref in self._quiet.busy if not (ref in known or ref.actor_class.otpy_is_answered_for)]
         busy = [late_actor(self.system, self.phase, ref) for ref in alone]
         self.late += [*flying, *busy]
         far = [f"{one.path}: {one.why}" for one in self.far.late() if one.is_left]
         self.course.undone += [*(f"{late.path}: {late.why}" for late in (*flying, *busy)), *far]
 
-    def _is_confirmed(self, *, is_beat: bool) -> bool:
+    def _is_confirmed(self, *, is_tick: bool) -> bool:
         """All rest here. Those in processes are asked now: what they have sent before comes before their answer."""
         if self._is_confirming and self.far.are(lambda one: one.is_done and one.is_at_rest):
             self.note_failed()
             return True
-        if not self._is_confirming or is_beat:
+        if not self._is_confirming or is_tick:
             self._is_confirming = True
             self.far.look()
-            return self.far.are(lambda _: True) and self._is_confirmed(is_beat=False)
+            return self.far.are(lambda _: True) and self._is_confirmed(is_tick=False)
         return False
 
     def note_failed(self) -> None:
         """Note whose hook has raised."""
-        self.failed += failures(self.phase, self.ledger.asked.values())
+        self.failed += failures(self.phase, self.near.asked.values())
         self.failed += far_failed(self.phase, self.far.failed())
 
     def _ask_newcomers(self) -> None:
         """Ask those that were started meanwhile."""
-        self.ledger.ask()
+        self.near.ask()
         self.far.ask()
 
     def _is_starting(self) -> bool:
@@ -140,10 +140,10 @@ class Flushing(Asking):
     phase = Phase.FLUSH
     hook = "handle_flush"
 
-    def has_flushed(self, *, is_late: bool, is_beat: bool) -> bool:
+    def has_flushed(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all has gone; what has not is left."""
         if not is_late and not self.are_done():
-            if is_beat:
+            if is_tick:
                 self.far.look()
             return False
         self.note_late()

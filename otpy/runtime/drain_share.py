@@ -10,7 +10,7 @@ from otpy.core.text import exception_line
 from otpy.errors import StateError
 from otpy.runtime.draining import Draining, flights_in
 from otpy.runtime.far_drains import FarDrains
-from otpy.runtime.ledger import Ledger, failures, late_actor, late_drain, late_flight
+from otpy.runtime.near_drains import NearDrains, failures, late_actor, late_drain, late_flight
 from otpy.runtime.rest import Quiet, refs_below
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TOLD = 20
 
 def share_of(system: System) -> DrainShare:
     """That of a process child's system; made when it is asked first."""
-    found = system.courses.get(None)
+    found = system.courses.get(None)  # no drain of its own begins in a process child: its parent has that
     if found is None:
         found = system.courses[None] = DrainShare(system)
     return cast("DrainShare", found)
@@ -40,7 +40,7 @@ class DrainShare:
         """Have been asked nothing."""
         self._system = system
         self._hook = ""
-        self._ledger: Ledger | None = None
+        self._near: NearDrains | None = None
         self._quiet = Quiet(system, None)
         self._far = FarDrains(system, None, _nothing)
         self._refused: list[LateRecord] = []
@@ -54,35 +54,35 @@ class DrainShare:
             system.draining = Draining(reason, now, deadline)
         self._hook = hook
         self._refused = []
-        self._ledger = Ledger(system, None, hook, reason, lambda: until)
-        self._ledger.ask()
+        self._near = NearDrains(system, None, hook, reason, lambda: until)
+        self._near.ask()
         self._far.begin(hook, reason, lambda: _left(system, until), lambda: _left(system, deadline))
         return self.look()
 
     def look(self) -> DrainRecord:
         """How far it is, by what those further inside have told last; they are looked at again meanwhile."""
-        ledger, far = self._ledger, self._far
-        assert ledger is not None  # noqa: S101 - it was asked first
+        near, far = self._near, self._far
+        assert near is not None  # noqa: S101 - it was asked first
         if self._hook == "handle_drain":
-            ledger.ask()  # those that were started meanwhile
+            near.ask()  # those that were started meanwhile
             far.ask()
         is_quiet = self._quiet.look()
         record = DrainRecord(
-            has_returned=ledger.have_returned() and far.are(lambda one: one.has_returned),
-            is_done=ledger.are_done() and far.are(lambda one: one.is_done),
+            has_returned=near.have_returned() and far.are(lambda one: one.has_returned),
+            is_done=near.are_done() and far.are(lambda one: one.is_done),
             is_at_rest=is_quiet and not self._system.flights and far.are(lambda one: one.is_at_rest),
-            late=(*islice(self._late(ledger), TOLD), *far.late()[:TOLD]),
-            failed=(*self._failed(ledger), *far.failed()[:TOLD]),
-            **self._counts(ledger),
+            late=(*islice(self._late(near), TOLD), *far.late()[:TOLD]),
+            failed=(*self._failed(near), *far.failed()[:TOLD]),
+            **self._counts(near),
         )
         far.look()
         return record
 
     def save(self) -> DrainRecord:
         """Write what has been returned from `persist`; not on the thread that hears the parent."""
-        store, ledger = self._system.checkpoints, self._ledger
-        assert ledger is not None  # noqa: S101 - as above
-        states = [drain.result for drain in ledger.asked.values() if drain.result is not None]
+        store, near = self._system.checkpoints, self._near
+        assert near is not None  # noqa: S101 - as above
+        states = [drain.result for drain in near.asked.values() if drain.result is not None]
         try:
             refused = store.save(states, is_final=True) if states and store is not None else {}
         except StateError as error:
@@ -93,25 +93,25 @@ class DrainShare:
         self._far.save()
         return self.look()
 
-    def _late(self, ledger: Ledger) -> Iterator[LateRecord]:
+    def _late(self, near: NearDrains) -> Iterator[LateRecord]:
         system, hook = self._system, self._hook
-        yield from (_record(late_drain(system, hook, drain), is_left=False) for drain in ledger.left())
+        yield from (_record(late_drain(system, hook, drain), is_left=False) for drain in near.undone())
         if hook == "handle_drain":
             yield from (_record(late_flight(hook, one), is_left=True) for one in flights_in(system, None))
-            seen_to = ledger.asked.keys() | {one for one in self._quiet.busy if one.actor_class.otpy_is_answered_for}
+            seen_to = near.asked.keys() | {one for one in self._quiet.busy if one.actor_class.otpy_is_answered_for}
             busy = (ref for ref in self._quiet.busy if ref not in seen_to)
             yield from (_record(late_actor(system, hook, ref), is_left=True) for ref in busy)
 
-    def _failed(self, ledger: Ledger) -> list[LateRecord]:
-        found = failures(self._hook, ledger.asked.values())
+    def _failed(self, near: NearDrains) -> list[LateRecord]:
+        found = failures(self._hook, near.asked.values())
         return [*(LateRecord(path=one.path, why=one.problem) for one in found), *self._refused][:TOLD]
 
-    def _counts(self, ledger: Ledger) -> dict[str, Any]:
+    def _counts(self, near: NearDrains) -> dict[str, Any]:
         flying, queue, resources = self._far.counts()
         for ref in refs_below(self._system, None):
             queue += len(ref.mailbox or ())
             resources += len(ref.more.resources or ()) if ref.more is not None else 0
-        flying += len(self._system.flights) + sum(drain.count for drain in ledger.left())
+        flying += len(self._system.flights) + sum(drain.count for drain in near.undone())
         return {"in_flight": flying, "queue": queue, "resources": resources}
 
 

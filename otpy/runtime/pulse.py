@@ -21,7 +21,7 @@ __all__ = ["TIMERS", "TURNS", "Pulse"]
 TURNS, TIMERS = "turns", "timers"
 """The names of two signs; those of event loops are `loop`, or `loop:` and the name of one of several."""
 
-LONGEST_BEAT = 2.0
+LONGEST = 2.0
 """Seconds that count between two looks, at most: twice the time between them. What is longer was a pause of the
 process, or of the machine, or a call that kept the interpreter's lock, in which nothing could go on."""
 MISSED = 10.0
@@ -40,31 +40,31 @@ class Pulse:
         """Have seen nothing; `now` tells real seconds, for a virtual clock stands while something hangs."""
         self._system = system
         self._now = now
-        self._beat_at: float | None = None
+        self._taken_at: float | None = None
         self._missed: tuple[float, float] | None = None  # the last look that no other has followed, and since when so
         self._cpu: dict[int, float] = {}
         self._computed = 0
         self.found: Mapping[str, Standstill] = {}
         """What stood still at the last look."""
 
-    def beat(self) -> None:
+    def take(self) -> None:
         """Look once."""
         now = self._now()
-        passed = 0.0 if self._beat_at is None else now - self._beat_at
-        self._beat_at = now
-        self.found = standstills(self.found, self._signs(passed), min(passed, LONGEST_BEAT))
+        passed = 0.0 if self._taken_at is None else now - self._taken_at
+        self._taken_at = now
+        self.found = standstills(self.found, self._signs(passed), min(passed, LONGEST))
 
     def silence(self) -> float:
         """Seconds since it was first seen that nobody takes the pulse any more; 0.0 while somebody does. Any thread.
 
         Counted from when somebody asks, so that a pause of the whole process does not look like it.
         """
-        beat_at, now = self._beat_at, self._now()
-        if beat_at is None or now - beat_at < MISSED:
+        taken_at, now = self._taken_at, self._now()
+        if taken_at is None or now - taken_at < MISSED:
             return 0.0
         missed = self._missed
-        if missed is None or missed[0] != beat_at:
-            missed = self._missed = (beat_at, now)
+        if missed is None or missed[0] != taken_at:
+            missed = self._missed = (taken_at, now)
         return now - missed[1]
 
     def _signs(self, passed: float) -> Iterator[Sign]:

@@ -212,7 +212,7 @@ class Watchdog:
     def _watch_growth(self) -> None:
         """Look at the pulse, and at mailboxes of actors that are in one message for long; others do it themselves."""
         self._growth_due = time.monotonic() + GROWTH_TICK
-        self.pulse.beat()
+        self.pulse.take()
         now = self._system.clock.now()
         for home in list(self._system.threads):
             for seat in home.seats():

@@ -22,7 +22,7 @@ __all__ = ["Drained", "drained", "rehearse_drain"]
 
 WITHIN = 25.0
 """Seconds that a drain has, as in `otpy.run`."""
-BEAT = 0.05
+TICK = 0.05
 """Seconds by which the clock is moved: as often as a drain looks whether all are at rest."""
 
 
@@ -84,7 +84,7 @@ def drained(system: VirtualSystem, *, within: float = WITHIN) -> Drained:
     course = begin(system, "a test", within)
     system.wait_idle()
     while not course.has_ended():
-        system.clock.advance(BEAT)
+        system.clock.advance(TICK)
     _release(system, course)
     course.end([str(unstopped) for unstopped in system.stop(timeout=0.0)])
     return Drained(
@@ -102,4 +102,4 @@ def _release(system: VirtualSystem, course: Course) -> None:
         ref.stop(Shutdown(), block=False)
         system.wait_idle()
         while ref.reason is None and course.remaining() > 0:
-            system.clock.advance(min(BEAT, course.remaining()))
+            system.clock.advance(min(TICK, course.remaining()))

@@ -144,7 +144,7 @@ def test_a_look_that_fails_does_not_keep_the_manager_from_hearing_more(
         return WELL
 
     monkeypatch.setattr(services, "readiness", look)
-    monkeypatch.setattr(services, "BEAT", 0.01)
+    monkeypatch.setattr(services, "TICK", 0.01)
     with otpy.run(Shop, control="off"):
         assert "READY=1" in manager.hear_until("STATUS=shop runs")
 
@@ -159,7 +159,7 @@ def test_another_processs_watchdog_is_not_ours(manager: Manager, monkeypatch: py
 
 
 def test_the_status_says_why_it_is_not_ready(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "BEAT", 0.01)
+    monkeypatch.setattr(services, "TICK", 0.01)
     with otpy.run(Shop, control="off") as system:
         manager.hear_until("STATUS=shop runs")
         system.checks["database"] = lambda: "no route"
@@ -167,7 +167,7 @@ def test_the_status_says_why_it_is_not_ready(manager: Manager, monkeypatch: pyte
 
 
 def test_time_is_asked_for_as_long_as_the_stop_has_some(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "BEAT", 0.01)
+    monkeypatch.setattr(services, "TICK", 0.01)
     with otpy.run(Shop, control="off") as system:
         manager.hear_until("STATUS=shop runs")
         system.request_stop()

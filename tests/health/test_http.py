@@ -154,7 +154,7 @@ def test_it_answers_all_the_time_while_the_program_stops_and_is_closed_last() ->
 
 
 def test_it_answers_while_all_workers_are_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pulse, "beat", lambda self: None)
+    monkeypatch.setattr(Pulse, "take", lambda self: None)
     system = otpy.System("t", max_threads=1)
     entered, opened = threading.Event(), threading.Event()
 

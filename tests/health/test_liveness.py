@@ -77,7 +77,7 @@ class Looks:
     def look(self, seconds: float = STEP) -> str | None:
         """Let time pass, look, and tell what is wrong."""
         self.now += seconds
-        self.pulse.beat()
+        self.pulse.take()
         return looked(verdict(self.pulse.found, self.pulse.silence(), STALLED_AFTER)).problem
 
     def several(self, times: int) -> list[str | None]:
@@ -87,7 +87,7 @@ class Looks:
 
 @pytest.fixture(autouse=True)
 def each_look_counts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulses, "LONGEST_BEAT", STEP)
+    monkeypatch.setattr(pulses, "LONGEST", STEP)
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_a_loop_that_is_blocked_while_somebody_waits_is_told(system: otpy.System
 
 def test_a_pause_of_the_whole_process_is_not_counted(narrow: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
     """As by SIGSTOP: a probe that comes first afterwards must not have the program killed."""
-    monkeypatch.setattr(pulses, "LONGEST_BEAT", 2.0)
+    monkeypatch.setattr(pulses, "LONGEST", 2.0)
     looks = Looks(narrow)
     with Block() as block:
         fill(narrow, block)
@@ -228,7 +228,7 @@ def test_a_pause_of_the_whole_process_is_not_counted(narrow: otpy.System, monkey
 
 def test_the_watchdog_looks_by_itself(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = threading.Event()
-    monkeypatch.setattr(Pulse, "beat", lambda self: seen.set())
+    monkeypatch.setattr(Pulse, "take", lambda self: seen.set())
     system.start(Doer).call(Doer.ping)
 
     assert seen.wait(20.0)
@@ -250,7 +250,7 @@ def test_a_watchdog_that_hangs_is_told_after_the_limit_and_not_by_the_first_look
     for _ in range(5):
         looks.now += 40.0
         seen.append(next(verdict({}, looks.pulse.silence(), 120.0)).problem)
-    looks.pulse.beat()
+    looks.pulse.take()
 
     assert seen[:3] == [None] * 3
     assert seen[3] == "the thread that watches over the pool has hung for 120 s, as in what is called with an event"

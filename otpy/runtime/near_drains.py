@@ -1,4 +1,4 @@
-"""Who has been asked in one phase of a drain, who has answered, and who is late."""
+"""Who in this process has been asked in one phase of a drain, who has answered, and who is late."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Ledger", "failures", "late_actor", "late_drain", "late_flight"]
+__all__ = ["NearDrains", "failures", "late_actor", "late_drain", "late_flight"]
 
 
-class Ledger:
-    """Everybody with one hook, and what has become of the asking. The drain's actor asks; any thread answers."""
+class NearDrains:
+    """All with one hook in this process, and what has become of the asking; of others `FarDrains` knows.
+
+    The drain's actor asks; any thread answers.
+    """
 
     def __init__(
         self, system: System, top: Ref[Any] | None, hook: str, reason: str, deadline: Callable[[], float]
@@ -56,7 +59,7 @@ class Ledger:
         """Whether all are done, or have ended."""
         return not _living(self._undone)
 
-    def left(self) -> list[Drain]:
+    def undone(self) -> list[Drain]:
         """Who is not done."""
         return list(_living(self._undone))
 
