@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.number import is_number
@@ -72,12 +73,13 @@ class Course:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it has come as far as it goes by itself; False when it has not in so many real seconds."""
+        until = None if timeout is None else time.monotonic() + timeout
         if not self.begun.wait(timeout):
             return False
         if self.ref is None:
             return True
         try:
-            self.ref.monitor().wait(timeout)
+            self.ref.monitor().wait(None if until is None else max(0.0, until - time.monotonic()))
         except TimeoutError:
             return False
         return True
