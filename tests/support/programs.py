@@ -24,8 +24,9 @@ import faulthandler, os, pathlib, signal, sys, threading, time
 faulthandler.enable()
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run in the background
 import otpy
-def say(*words):
-    print(*words, flush=True)
+def say(*words):  # in one piece, for several threads may speak
+    sys.stdout.flush()
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 """
 
 
