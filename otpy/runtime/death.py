@@ -224,10 +224,9 @@ def leave(ref: Ref[Any]) -> None:
     bury(ref)
     if ref in ref.system.undead:
         drop_zombie(ref)
-    if (
-        ref.more is not None and ref.more.on_left is not None
-    ):  # cleared, then looked; who waits puts it there, then looks
-        ref.more.on_left()
+    told = None if ref.more is None else ref.more.on_left  # cleared, then looked; who waits puts it there, then looks
+    if told is not None:
+        told()
     if ref.home is not ref.system.pool:
         ref.home.release()  # type: ignore[attr-defined]  # every home but the pool has it
 
