@@ -130,7 +130,8 @@ class FleetView(Asked):
             why: why that is so, in words.
             figures: some numbers.
             incarnation: another text in each of its lives; without it a restart is not seen.
-            sequence: grows with each beat of an incarnation; without it a late beat is not known as such.
+            sequence: grows with each beat of an incarnation; without it a late beat is not known as such. Where no
+                incarnation is said either, a lower one counts once the agent was missed.
             period: seconds between its beats; None: as before.
             at: when it was made, in milliseconds since 1970 on the agent's clock; shown as `skew`.
             started: when the incarnation began, as `at`.
@@ -190,7 +191,7 @@ class FleetView(Asked):
         given, wanted = dict(labels or {}), list(names)
         if bool(wanted) == (count is not None) or isinstance(names, str):
             raise SpecError(self.name, "expect takes names, or a count")
-        if count is not None and not (isinstance(count, int) and count >= 0 and len(given) <= 1):
+        if count is not None and not (type(count) is int and count >= 0 and len(given) <= 1):
             raise SpecError(self.name, f"count={safe_repr(count)}: 0 or more agents with one label at most")
         with self._lock:
             if count is None:

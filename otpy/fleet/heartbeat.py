@@ -137,10 +137,13 @@ class Heartbeat:
         """From now on the agent is `normal`, `degraded` or `draining`; a beat says so at once. From any thread.
 
         Raises:
-            ValueError: it is another state.
+            ValueError: it is another state, or why is no text: a hub refuses each beat that says so.
         """
-        if state not in {"normal", "degraded", "draining"}:
+        if state not in ("normal", "degraded", "draining"):
             text = f"state={safe_repr(state)}: normal, degraded or draining"
+            raise ValueError(text)
+        if why is not None and type(why) is not str:
+            text = f"why={safe_repr(why)}: a text, or None"
             raise ValueError(text)
         self._said = (state, why)
         keeper = self._keeper

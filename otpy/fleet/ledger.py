@@ -108,7 +108,11 @@ class Ledger:
         return "taken"
 
     def expect(self, names: Iterable[str], labels: dict[str, str], now: float) -> None:
-        """These are to be there. Raises FleetFullError."""
+        """These are to be there. Raises FleetFullError, and BeatError before any of them is."""
+        names = list(names)
+        check_labels(labels)
+        for name in names:
+            check_name(name)
         for name in names:
             agent = self.agents.get(name) or self._admit(name, labels, now)
             if agent is None:
@@ -205,7 +209,8 @@ class Ledger:
                 return True
             return self._is_new_life(agent, incarnation, started, now)
         if sequence is not None and agent.sequence is not None:
-            is_later = sequence > agent.sequence
+            # One that is not told apart from its next life, and was missed, has been started again: it counts anew.
+            is_later = sequence > agent.sequence or (incarnation is None and agent.standing in {SILENT, LOST})
         else:  # without numbers a goodbye is the last word of its incarnation
             is_later = incarnation is None or agent.standing not in {GONE, AWOL} or state == "gone"
         if not is_later:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Wheel"]
 
+LEAST = 1_000
+"""Entries that are let be, whatever they are."""
+
 
 class Wheel:
     """Agents by the second in which they are to be looked at.
@@ -27,6 +30,9 @@ class Wheel:
         self._buckets: dict[int, list[Agent]] = {}
         self._next = 0
         """The first that was not looked at yet."""
+        self._entries = 0
+        self._most = LEAST
+        """Entries beyond which those are dropped that are not meant any more."""
 
     def put(self, agent: Agent, due: float) -> None:
         """Have it looked at when that time has come, and not before; what was to be is no more."""
@@ -36,6 +42,9 @@ class Wheel:
             self._buckets[bucket] = [agent]
         else:
             found.append(agent)
+        self._entries += 1
+        if self._entries > self._most:
+            self._tidy()
 
     def due(self, now: float) -> Iterator[Agent]:
         """Those whose time has come; each is nowhere from then on."""
@@ -43,7 +52,20 @@ class Wheel:
         span, self._next = range(self._next, last + 1), last + 1
         keys = span if len(span) < len(self._buckets) else sorted(key for key in self._buckets if key <= last)
         for key in keys:
-            for agent in self._buckets.pop(key, ()):
+            bucket = self._buckets.pop(key, ())
+            self._entries -= len(bucket)
+            for agent in bucket:
                 if agent.bucket == key:
                     agent.bucket = NOWHERE
                     yield agent
+
+    def _tidy(self) -> None:
+        """Drop what is left of agents that were put elsewhere: who comes and goes leaves some, often for long."""
+        for key, bucket in list(self._buckets.items()):
+            kept = list(dict.fromkeys(agent for agent in bucket if agent.bucket == key))
+            self._entries -= len(bucket) - len(kept)
+            if kept:
+                self._buckets[key] = kept
+            else:
+                del self._buckets[key]
+        self._most = max(LEAST, 2 * self._entries)
