@@ -72,8 +72,9 @@ class BreakerChanged(Event):
 
     @property
     def level(self) -> int:
-        """A warning when calls are refused from now on."""
-        return logging.WARNING if self.after in {"open", "forced_open"} else logging.INFO
+        """A warning when calls are refused from now on; a probe that has failed is no news."""
+        is_news = self.before != "half_open" and self.after in {"open", "forced_open"}
+        return logging.WARNING if is_news else logging.INFO
 
     def __str__(self) -> str:
         then = "" if self.retry_after is None else f"; next probe in {self.retry_after:.3g} s"

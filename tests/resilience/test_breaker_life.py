@@ -76,17 +76,22 @@ def test_each_change_is_an_event(virtual_system: VirtualSystem, service: Service
     with Recorder(virtual_system, BreakerChanged) as recorded:
         trip(virtual_system, service, ask, times=1)
         virtual_system.clock.advance(33.0)
+        with pytest.raises(ConnectionError, match="ill"):
+            ask()
+        virtual_system.wait_idle()
+        virtual_system.clock.advance(66.0)
         service.is_ill = False
         ask()
         virtual_system.wait_idle()
 
-    opened, half_opened, closed = recorded.of(BreakerChanged)
+    opened, _, opened_again, half_opened, closed = recorded.of(BreakerChanged)
     assert (opened.path, opened.breaker) == (f"{virtual_system.name}/service", "service")
     assert opened.retry_after is not None
     assert 30.0 <= opened.retry_after < 33.0
     assert str(opened).startswith("test/service: breaker 'service' went from closed to open: a call failed (")
     assert [event.why for event in (half_opened, closed)] == ["the first probe is on its way", "a probe succeeded"]
-    assert [event.level for event in (opened, half_opened, closed)] == [logging.WARNING, logging.INFO, logging.INFO]
+    levels = [event.level for event in (opened, opened_again, half_opened, closed)]
+    assert levels == [logging.WARNING, logging.INFO, logging.INFO, logging.INFO], "a probe that fails is no news"
 
 
 def test_after_a_crash_it_begins_closed_and_ignores_the_permits_of_before(
