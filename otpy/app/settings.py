@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import otpy.actors.adopted
 import otpy.actors.function
-import otpy.drain.rehearsal
-import otpy.drain.roll_desk
 import otpy.drain.verbs
 import otpy.health.verbs
 import otpy.places  # noqa: F401 - the places register themselves

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Course", "check_within"]
+__all__ = ["Course", "budget_of", "check_within"]
 
+SHUTDOWN = 25.0
+"""Seconds that the drain of a system has which is no program of its own."""
 MAX_LATE = 20
 """Who is late, or has failed, and is told of one by one; of more there is a count."""
 
@@ -147,3 +149,8 @@ def check_within(within: object) -> float:
         text = f"within={safe_repr(within)}: seconds, 0 or more"
         raise ValueError(text)
     return float(within)
+
+
+def budget_of(system: System) -> float:
+    """Seconds that a drain of it has, unless somebody says otherwise: what a program was given for its end."""
+    return float(getattr(system, "shutdown", SHUTDOWN))

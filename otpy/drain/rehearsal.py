@@ -1,27 +1,26 @@
-"""What would be late if a program were drained now, from what it publishes: no actor is asked, and nothing is stopped.
-
-Other floors tell by `foresees` of work that they know better than messages do.
-"""
+"""What would be late if a program were drained now, from what it publishes: no actor is asked, nothing is stopped."""
 
 from __future__ import annotations
 
 import math
 import time
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from otpy.actors.children import WORKER_SHUTDOWN
-from otpy.control.verbs import register, seconds_of, text_of
+from otpy.control.verbs import seconds_of, text_of
 from otpy.core.naming import is_below
 from otpy.core.rehearsal import Rehearsal, Running, Standing, rehearse
 from otpy.core.text import visible
+from otpy.drain.course import budget_of
+from otpy.drain.foresight import FORESEERS, foresees
 from otpy.drain.plan import SHARES, Phase
 from otpy.runtime.departing import HOOKS
 from otpy.runtime.records import children_of
 from otpy.runtime.stacks import frame_line, seat_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from otpy.control.snapshot import Inspected
     from otpy.core.record import ActorRecord
@@ -30,26 +29,15 @@ if TYPE_CHECKING:
     from otpy.runtime.system import System
 
     Params = Mapping[str, object]
-    Foresee: TypeAlias = Callable[[Inspected], Iterable[Running]]
 
-__all__ = ["budget_of", "foresees", "rehearsal_of"]
+__all__ = ["rehearsal_of", "rehearse_drain"]
 
 SAMPLE = 0.5
 """Real seconds for which mailboxes are watched, to learn how fast they are emptied."""
-SHUTDOWN = 25.0
-"""Seconds that the drain of a system has which is no program of its own."""
 MOST = 1_000_000
 """Children looked at of each supervisor."""
 TOLD = 200
 """Findings in one reply."""
-
-_FORESEERS: list[Foresee] = []
-
-
-def foresees(look: Foresee) -> Foresee:
-    """Add the decorated function to what a rehearsal asks for work in flight; it runs in the thread of who asks."""
-    _FORESEERS.append(look)
-    return look
 
 
 def rehearsal_of(system: System, path: str | None = None, *, within: float, sample: float = 0.0) -> Rehearsal:
@@ -70,7 +58,7 @@ def rehearsal_of(system: System, path: str | None = None, *, within: float, samp
     standings = [_standing(system, record, known.get(record.path), pace.get(record.path)) for record in records]
     inside = path is None or path == system.name
     program = cast("Inspected", system)
-    running = [one for look in _FORESEERS for one in look(program) if inside or is_below(one.path, str(path))]
+    running = [one for look in FORESEERS for one in look(program) if inside or is_below(one.path, str(path))]
     zombies = [
         (ref.path, _frame(system, ref)) for ref in list(system.undead) if inside or is_below(ref.path, str(path))
     ]
@@ -87,7 +75,6 @@ def flights(program: Inspected) -> Iterator[Running]:
         yield Running(path=visible(path, 500), what="what it holds in flight", since=max(0.0, now - flight.since))
 
 
-@register("rehearse_drain", right="read")
 def rehearse_drain(system: Inspected, params: Params) -> object:
     """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""
     whole = cast("System", system)
@@ -103,11 +90,6 @@ def rehearse_drain(system: Inspected, params: Params) -> object:
         "hooks": [{"path": path, "hooks": words} for path, words in found.hooks[:TOLD]],
         "left_out": max(0, len(found.late) - TOLD),
     }
-
-
-def budget_of(system: System) -> float:
-    """Seconds that a drain of it has, unless somebody says otherwise: what a program was given for its end."""
-    return float(getattr(system, "shutdown", SHUTDOWN))
 
 
 def _finite(seconds: float | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
-from otpy.control.verbs import ASKER, integer_of, path_of, register, seconds_of, text_of
+from otpy.control.verbs import ASKER, integer_of, path_of, seconds_of, text_of
 from otpy.core.naming import is_below
 from otpy.core.spec import child
 from otpy.core.text import visible
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, object]
 
-__all__ = ["Rolls"]
+__all__ = ["Rolls", "roll", "roll_look", "roll_stop"]
 
 KEPT = 50
 """Rolls that are remembered after their end."""
@@ -130,7 +130,6 @@ _ALL: WeakKeyDictionary[System, Rolls] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
-@register("roll", right="operate")
 def roll(system: Inspected, params: Params) -> object:
     """Begin to start the children of `path` again, one after the other; answered at once."""
     whole = cast("System", system)
@@ -144,13 +143,11 @@ def roll(system: Inspected, params: Params) -> object:
     return _plain(whole, terms.path)
 
 
-@register("roll_look", right="read")
 def roll_look(system: Inspected, params: Params) -> object:
     """How far the roll of `path` is, or how it ended; nothing when there was none."""
     return _plain(cast("System", system), path_of(params))
 
 
-@register("roll_stop", right="operate")
 def roll_stop(system: Inspected, params: Params) -> object:
     """Have the roll of `path` begin nothing more."""
     whole, path = cast("System", system), path_of(params)

@@ -1,4 +1,7 @@
-"""What a program may be asked over its control socket: to drain, and how far it is."""
+"""What a program may be asked over its control socket: to drain, to rehearse it, to roll, and how far these are.
+
+What few programs are ever asked is loaded when one is: it would cost each more at its start than all else here.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from otpy.control.verbs import ASKER, register, seconds_of, text_of
 from otpy.core.text import visible
 from otpy.drain.begin import begin
+from otpy.drain.course import budget_of
 from otpy.drain.look import look_at
-from otpy.drain.rehearsal import budget_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     Params = Mapping[str, object]
 
-__all__ = ["drain", "drain_look"]
+__all__ = ["drain", "drain_look", "rehearse_drain", "roll", "roll_look", "roll_stop"]
 
 LAST = 5.0
 """Seconds beyond its time for which the end of a drain is waited for: what keeps a program from its end is slow."""
@@ -57,3 +60,35 @@ def drain_look(system: Inspected, params: Params) -> object:
         raise whole.missing(str(path))
     course: Course | None = whole.courses.get(top)
     return look_at(whole, course)
+
+
+@register("rehearse_drain", right="read")
+def rehearse_drain(system: Inspected, params: Params) -> object:
+    """What would be late if the program, or the part below `path`, were drained `within` so many seconds."""
+    from otpy.drain import rehearsal  # noqa: PLC0415 - as said above
+
+    return rehearsal.rehearse_drain(system, params)
+
+
+@register("roll", right="operate")
+def roll(system: Inspected, params: Params) -> object:
+    """Begin to start the children of `path` again, one after the other; answered at once."""
+    from otpy.drain import roll_desk  # noqa: PLC0415 - as said above
+
+    return roll_desk.roll(system, params)
+
+
+@register("roll_look", right="read")
+def roll_look(system: Inspected, params: Params) -> object:
+    """How far the roll of `path` is, or how it ended; nothing when there was none."""
+    from otpy.drain import roll_desk  # noqa: PLC0415 - as said above
+
+    return roll_desk.roll_look(system, params)
+
+
+@register("roll_stop", right="operate")
+def roll_stop(system: Inspected, params: Params) -> object:
+    """Have the roll of `path` begin nothing more."""
+    from otpy.drain import roll_desk  # noqa: PLC0415 - as said above
+
+    return roll_desk.roll_stop(system, params)

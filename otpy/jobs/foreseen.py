@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otpy.core.rehearsal import Running
 from otpy.core.text import visible
-from otpy.drain.rehearsal import foresees
+from otpy.drain.foresight import foresees
 from otpy.jobs.addressee import Addressee
 from otpy.jobs.scheduler.scheduler import Scheduler
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.control.snapshot import Inspected
+    from otpy.core.rehearsal import Running
     from otpy.jobs.figures import Figures
 
 __all__ = ["usual"]
@@ -22,6 +22,8 @@ __all__ = ["usual"]
 @foresees
 def jobs(program: Inspected) -> Iterator[Running]:
     """Each job that an agent of this program does, as its scheduler knows it; nobody is asked."""
+    from otpy.core.rehearsal import Running  # noqa: PLC0415 - for programs that are asked
+
     for engine in Addressee.all(program):
         system = engine.system
         ref = system.names.get(f"{engine.name}/scheduler")

@@ -8,7 +8,7 @@ import pytest
 
 import otpy
 from otpy.core.rehearsal import Running
-from otpy.drain import rehearsal
+from otpy.drain import foresight, rehearsal
 from otpy.drain.rehearsal import rehearsal_of
 from otpy.testing import Gate
 from support.doer import Doer
@@ -115,9 +115,10 @@ def test_a_zombie_is_told_with_its_place(system: otpy.System) -> None:
 
 
 def test_other_parts_tell_of_their_work(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsal, "_FORESEERS", [])
+    monkeypatch.setattr(foresight, "FORESEERS", found := [])
+    monkeypatch.setattr(rehearsal, "FORESEERS", found)
 
-    @rehearsal.foresees
+    @foresight.foresees
     def work(_: otpy.System) -> list[Running]:
         return [Running(path="t/a", what="job 17, mail", since=40.0)]
 
