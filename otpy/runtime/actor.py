@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from otpy.core.decision import Stop
 from otpy.core.reason import NoProc, Normal, Reason
 from otpy.core.text import safe_repr
-from otpy.errors import ActorExit
+from otpy.errors import ActorExit, SpecError
 from otpy.events.messages import UnknownMessage
 from otpy.runtime.caller import Caller
 from otpy.runtime.death import exit_signal
@@ -233,7 +233,14 @@ class Actor(Departing, Restoring, PykkaActor):
         return await self.system.astart_linked(self.ref, start, args, kwargs)
 
     def register(self, name: str) -> None:
-        """Take a name that is free; for an actor whose spec gave it none. OTP: register/2. Raises NameTakenError."""
+        """Take a name that is free; for an actor whose spec gave it none. OTP: register/2.
+
+        Raises:
+            NameTakenError: the name, or a name, is taken.
+            SpecError: it is no text, or empty.
+        """
+        if not isinstance(name, str) or not name:
+            raise SpecError(self.ref.path, f"name={safe_repr(name)}: a text; a name by otpy.name has one as .text")
         self.system.register(self.ref, name)
 
     def stop(self) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
 import otpy
-from otpy.errors import CallTimeoutError, NameTakenError, NoProcError, StartError
+from otpy.errors import CallTimeoutError, NameTakenError, NoProcError, SpecError, StartError
 from otpy.events import DeadLetter
 from otpy.testing import Gate, Recorder
 from support.doer import BOOM, Doer, flush
@@ -38,6 +39,19 @@ def test_an_actor_registers_one_name_and_no_second(system: otpy.System) -> None:
 
     ref.call(Doer.do, register)
     assert system.whereis("one") is ref
+
+
+@pytest.mark.parametrize("name", [5, ("it", 1), IT, "", None])
+def test_a_name_that_is_no_text_is_refused(system: otpy.System, name: Any) -> None:
+    """Whatever looks at all names, as metrics and the doctor, takes them for texts."""
+    ref = system.start(Doer)
+
+    def register(self: Doer) -> None:
+        with pytest.raises(SpecError, match="a text"):
+            self.register(name)
+
+    ref.call(Doer.do, register)
+    assert dict(system.names) == {}
 
 
 def test_a_living_actor_that_registers_a_taken_name_is_not_told_that_it_did_not_start(system: otpy.System) -> None:
