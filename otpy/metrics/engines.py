@@ -43,10 +43,7 @@ class Engines:
     def read(self, sheet: Sheet) -> None:
         """Those of all engines that run, as the catalogue says."""
         engines = self._running()
-        for name in engines:
-            before = self._looks.get(name)
-            if before is None or not before.is_alive():
-                self._looks[name] = _Look(Client(self._system, name, self._seconds))
+        self._looks = looks = {name: self._look(name) for name in engines}  # of those that have ended none is kept
         for name, engine in engines.items():
             with suppress(OtpyError):  # it has just ended
                 self._published(name, sheet)
@@ -56,11 +53,16 @@ class Engines:
             sheet.set("otpy_scrape_failures_total", 0, _queues_of(name))
         over = monotonic() + self._seconds
         for name, engine in engines.items():
-            found = self._looks[name].answer(max(0.0, over - monotonic()))
+            found = looks[name].answer(max(0.0, over - monotonic()))
             if found is None:
                 self._failed(_queues_of(name))
             else:
                 _queues(name, found, engine.setup.now(), sheet)
+
+    def _look(self, name: str) -> _Look:
+        """A new one, unless one goes on."""
+        before = self._looks.get(name)
+        return before if before is not None and before.is_alive() else _Look(Client(self._system, name, self._seconds))
 
     def _running(self) -> dict[str, Any]:  # Any: as `engine_at`
         names = [name.removesuffix("/engine") for name in self._system.names.copy() if name.endswith("/engine")]

@@ -248,6 +248,18 @@ def test_what_may_happen_begins_with_nothing(system: otpy.System, tmp_path: Path
     assert dead == {("jobs", "default", kind.name): 0 for kind in KINDS}
 
 
+def test_nothing_is_kept_of_engines_that_have_ended(system: otpy.System, tmp_path: Path) -> None:
+    metrics = Metrics(system)
+    for name in ("one", "two"):
+        ref = system.start(engine(tmp_path / "jobs.db", KINDS, name=name))
+        assert figures(metrics, "otpy_store_ready") == {(name,): 1.0}
+        ref.stop()
+
+    metrics.read()
+
+    assert metrics._engines._looks == {}
+
+
 class _Named:
     """As much of a job as is counted."""
 
