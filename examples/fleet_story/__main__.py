@@ -4,9 +4,12 @@
 
 prints:
 
+    what each has, and its log, is in ...
       0.0 s  the hub takes what comes, and its answers are lost
     ...
     ...  all is well again
+    ...
+    the agents have made their readings...
     ...
            0  missing
            0  counted twice
@@ -18,6 +21,7 @@ prints:
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import signal
 import socket
 import subprocess
@@ -32,13 +36,19 @@ from examples.fleet_story.proof import prove
 HERE = Path(__file__).parent
 
 
+GAVE_UP, TRIES = 70, 3  # a program that ends so often in a row with this code will not get better
+
+
 class Part:
     """One of the three programs, started again whenever it ends, until all is done: what systemd does on a machine."""
+
+    over, gave_up = threading.Event(), threading.Event()
+    """That all is done, or one of the parts gave up; that one did."""
 
     def __init__(self, folder: Path, name: str, pause: float, *, says: bool = False, **options: object) -> None:
         given = [f"--{word}={value}" for word, value in options.items()]
         self.command = [sys.executable, str(HERE / f"{name}.py"), str(folder), *given]
-        self.log = (folder / f"{name}.log").open("w")
+        self.name, self.log = name, (folder / f"{name}.log").open("w")
         self.pause, self.is_over = pause, threading.Event()
         self.begin()
         self.said = self.program.stdout.readline() if says else ""
@@ -49,15 +59,24 @@ class Part:
         self.program = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)  # noqa: S603
 
     def keep(self) -> None:
+        tries = 0
         while True:
             for line in self.program.stdout:
                 print(line, end="", flush=True)
                 if "the hub has all" in line:
                     self.is_over.set()
-            self.program.wait()
+            tries = tries + 1 if self.program.wait() == GAVE_UP else 0
+            if tries == TRIES:
+                self.give_up()
             if self.is_over.wait(self.pause):
                 break
             self.begin()
+        self.over.set()
+
+    def give_up(self) -> None:
+        last = Path(self.log.name).read_text().splitlines()[-1:]
+        print(f"the {self.name} gave up {TRIES} times in a row:", *last, file=sys.stderr)
+        self.is_over.set()
 
     def end(self) -> None:
         self.is_over.set()
@@ -71,6 +90,7 @@ def main(folder: Path, options: argparse.Namespace) -> int:
         port = free.getsockname()[1]
     pause, seed = options.seconds / 30, options.seed
     asked = {"readings": int(options.seconds / options.every), "pace": options.every, "agents": options.agents}
+    print(f"what each has, and its log, is in {folder}", flush=True)
     with ExitStack() as parts:
         hub = Part(folder, "hub", pause, port=port, rate=options.rate)
         parts.callback(hub.end)
@@ -80,8 +100,15 @@ def main(folder: Path, options: argparse.Namespace) -> int:
         parts.callback(faults.end)
         agents = Part(folder, "agents", pause, hub=faults.said.split()[-1], seed=seed, **asked)
         parts.callback(agents.end)
-        agents.thread.join()  # until the hub has taken all readings
-    return 0 if agents.program.returncode == 0 and prove(folder, options.rate) else 1
+        Part.over.wait()  # until the hub has taken all readings
+        is_done = not Part.gave_up.is_set() and agents.program.returncode == 0
+    return 0 if is_done and prove(folder, options.rate) else 1
+
+
+def lacking() -> str | None:
+    """What is not there of what the programs need."""
+    found = importlib.util.find_spec("prometheus_client")
+    return None if found else "the hub and its agents have metrics: pip install 'otpy[metrics]', or '.[metrics]' here"
 
 
 if __name__ == "__main__":
@@ -94,7 +121,10 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where all of it is kept; a new one is made and removed")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and ends its parts
+    if missing := lacking():
+        parser.error(missing)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))  # and ends its parts
     if options.folder:
         raise SystemExit(main(options.folder, options))
     with tempfile.TemporaryDirectory() as folder:

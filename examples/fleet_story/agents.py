@@ -145,6 +145,9 @@ def leave_in_the_end(agents: list[Agent]) -> None:
     for agent in agents:
         while not 0 < agent.readings <= system.ref(f"{agent.name}.sensor").call(Sensor.has_read):
             otpy.sleep(agent.pace)
+    waiting = sum(agent.outbox.look().rows for agent in agents)
+    print(f"the agents have made their readings; {waiting} rows still wait for their turn at the hub", flush=True)
+    for agent in agents:
         agent.outbox.flush()
     print(f"{len(agents)} agents have read {sum(agent.readings for agent in agents)} times, and the hub has all")
     system.request_stop()
