@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-__all__ = ["GAP", "NAME", "Layout", "Line", "Ragged", "rows"]
+__all__ = ["GAP", "NAME", "Layout", "Line", "Ragged", "fits", "rows"]
 
 NAME = "name"
 """The first column, which every line has."""
@@ -45,6 +45,8 @@ class Line:
     """Of the whole line."""
     styles: dict[str, str] = field(default_factory=dict)
     """Of single cells."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """By column: what the last cell begins with once that column has given way."""
 
 
 class Ragged:
@@ -67,8 +69,13 @@ class Ragged:
 
 def rows(lines: Sequence[Line], width: int, layout: Layout) -> Text:
     """The lines in columns, none wider than `width`: columns give way, then the names, then the ends of lines."""
-    widths = _widths(lines, width, layout)
+    lines, widths = _fitted(lines, width, layout)
     return Text("\n").join([_row(line, widths, width) for line in lines])
+
+
+def fits(lines: Sequence[Line], width: int, layout: Layout) -> bool:
+    """Whether all of it fits, and nothing would be cut or give way."""
+    return _total({column: _widest(lines, column) for column in (NAME, *layout.columns)}) <= width
 
 
 def _row(line: Line, widths: dict[str, int], width: int) -> Text:
@@ -87,19 +94,36 @@ def _cut(text: str, cells: int) -> str:
     return set_cell_size(text, cells) if cell_len(text) <= cells else set_cell_size(text, cells - 1) + "…"
 
 
-def _widths(lines: Sequence[Line], width: int, layout: Layout) -> dict[str, int]:
-    """The columns that fit, in order, with their widths."""
-    widths = {NAME: max((cell_len(line.name) for line in lines), default=0)}
-    for column in layout.columns:
-        widths[column] = max((cell_len(line.cells.get(column, "")) for line in lines), default=0)
-    last = layout.columns[-1]
-    needed = widths | {last: min(widths[last], layout.least_last)}
+def _fitted(lines: Sequence[Line], width: int, layout: Layout) -> tuple[Sequence[Line], dict[str, int]]:
+    """The lines, and the columns that fit, in order, with their widths."""
+    last, gone = layout.columns[-1], set[str]()
+    widths = {column: _widest(lines, column) for column in (NAME, *layout.columns)}
     for column in layout.give_way:
-        if _total(needed) > width:
-            widths[column] = needed[column] = 0
-    too_wide = max(0, _total(needed) - width)
+        if _needed(widths, layout) > width:
+            widths[column] = 0
+            gone.add(column)
+            lines = [_folded(line, column, last) for line in lines]
+            widths[last] = _widest(lines, last) if last not in gone else 0
+    too_wide = max(0, _needed(widths, layout) - width)
     widths[NAME] = max(min(widths[NAME], layout.least_name), widths[NAME] - too_wide)
-    return {column: cells for column, cells in widths.items() if cells}
+    return lines, {column: cells for column, cells in widths.items() if cells}
+
+
+def _widest(lines: Sequence[Line], column: str) -> int:
+    return max((cell_len(line.name if column == NAME else line.cells.get(column, "")) for line in lines), default=0)
+
+
+def _folded(line: Line, column: str, last: str) -> Line:
+    """The line without that column: what it keeps of it begins its last cell."""
+    if not (kept := line.kept.get(column)):
+        return line
+    rest = line.cells.get(last)
+    return replace(line, cells=line.cells | {last: f"{kept}{' ' * GAP}{rest}" if rest else kept})
+
+
+def _needed(widths: dict[str, int], layout: Layout) -> int:
+    last = layout.columns[-1]
+    return _total(widths | {last: min(widths[last], layout.least_last)})
 
 
 def _total(widths: dict[str, int]) -> int:

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from otpy.cli.columns import GAP, NAME, Layout, Line, Ragged, rows
+from otpy.cli.columns import GAP, NAME, Layout, Line, Ragged, fits, rows
 from otpy.cli.formats import counted, duration
 from otpy.core.text import visible, visible_lines
 
@@ -100,9 +100,19 @@ def _ending(system: Summary) -> Iterator[Text]:
 
 
 def programs_view(programs: Sequence[Seen], *, width: int) -> RenderableType:
-    """Running programs, one a line; a long command is cut at the edge."""
+    """Running programs, one a line; a command that is too long loses its folder, then its end."""
     head = Line(NAME, {title: title for title in PROGRAMS.columns}, style="bold")
-    return rows([head, *map(_program_line, programs)], width, PROGRAMS)
+    lines = [head, *map(_program_line, programs)]
+    if not fits(lines, width, PROGRAMS):
+        for line in lines[1:]:
+            line.cells["command"] = _without_folder(line.cells["command"])
+    return rows(lines, width, PROGRAMS)
+
+
+def _without_folder(command: str) -> str:
+    """The command as somebody would say it: `otpy run shop:Shop` for `/srv/shop/.venv/bin/otpy run shop:Shop`."""
+    program, space, rest = command.partition(" ")
+    return f"{program.rpartition('/')[2]}{space}{rest}"
 
 
 def info_view(detail: Detail) -> RenderableType:
@@ -158,7 +168,9 @@ def _actor(name: str, record: ActorRecord) -> Line:
         "queue": f"queue {record.queue}" if is_worker or record.queue else "",
         "note": "  ".join(_notes(record)),
     }
-    return Line(name, cells, styles={} if at_rest else {"state": STYLES.get(record.status, "")})
+    # The class may go on a narrow screen, and what the actor says of itself beside it, as `Breaker open`, may not.
+    said = {"kind": cells["kind"].partition(" ")[2]}
+    return Line(name, cells, styles={} if at_rest else {"state": STYLES.get(record.status, "")}, kept=said)
 
 
 def _zombie(record: ActorRecord) -> Line:

@@ -79,6 +79,23 @@ def test_what_is_the_matter_with_one_actor_takes_no_column_from_the_others() -> 
     ]
 
 
+def test_a_narrow_screen_keeps_what_an_actor_says_of_itself() -> None:
+    """Eighty columns showed neither that a breaker is open nor how much waits in an outbox: both stood by the class."""
+    trouble = "degraded for 4s: ConnectionRefusedError: [Errno 111] Connection refused"
+    agent = [
+        supervisor("a001-of-the-north", 2),
+        worker("a001-of-the-north/breaker", kind="Breaker open"),
+        worker("a001-of-the-north/outbox", kind="Outbox 3 rows, 27B", trouble=trouble),
+    ]
+
+    assert tree(agent, 80) == [
+        "a001-of-the-north  one_for_one           2 children",
+        "├── breaker        idle         queue 0  open",
+        "└── outbox         idle         queue 0  3 rows, 27B  degraded for 4s: Connecti…",
+    ]
+    assert tree(agent[:2], 80)[1] == "├── breaker        idle         up 2m  restarts 0  queue 0  open"
+
+
 def test_guides_can_be_plain_ascii() -> None:
     snapshot = Snapshot(system=SHOP, records=tuple(shop()[:2]), zombies=(), left_out=0)
 
@@ -274,6 +291,13 @@ def test_programs_in_a_table() -> None:
         ["shop", "7", "2m", "6", "3", "0", "read", "0.1"],
         ["stuck", "8", "does", "not", "answer"],
     ]
+
+
+def test_a_command_that_is_too_long_loses_its_folder_first() -> None:
+    seen = Seen("shop", 7, "read", replace(SHOP, command="/srv/shop/.venv/bin/otpy run shop:Shop"))
+
+    assert printed(programs_view([seen], width=120), 120)[1].endswith("0.1   /srv/shop/.venv/bin/otpy run shop:Shop")
+    assert printed(programs_view([seen], width=80), 80)[1].endswith("0.1   otpy run shop:Shop")
 
 
 @pytest.mark.parametrize(

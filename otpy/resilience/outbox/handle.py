@@ -193,7 +193,7 @@ class Outbox:
     def words(self) -> str:
         """How it stands, in short: how many rows, how large, how old, and how many were dropped."""
         look = self.look()
-        parts = [f"{look.rows} rows"]
+        parts = [f"{look.rows} {'row' if look.rows == 1 else 'rows'}"]
         if look.rows:
             parts.append(_size(look.size_bytes))
         if look.oldest_age is not None:
