@@ -26,7 +26,8 @@ log = logging.getLogger("otpy")
 def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> int:
     """Run a tree until it is told to stop or gives up; returns the exit code (`otpy.core.exit_codes`).
 
-    Once the tree is up, one line on standard error says so, and how to look at it.
+    Once the tree is up, one line says so, and how to look at it: in the log, where the program writes one that takes
+    it (level info), else on standard error.
     """
     system: Application | None = None
     try:
@@ -40,7 +41,14 @@ def main(tree: Callable[..., Any] | ChildSpec, *args: Any, **options: Any) -> in
 
 
 def _greet(name: str, *, is_open: bool) -> None:
-    """Say that the tree is up; a standard error that is closed is no reason to fail."""
+    """Say that the tree is up: in a log whose lines somebody reads by machine, no line may look different.
+
+    A standard error that is closed is no reason to fail.
+    """
     look = f"; `otpy tree {name}` in another terminal shows it" if is_open else ""
+    words = f"{visible(name)} runs{look}"
+    if log.hasHandlers() and log.isEnabledFor(logging.INFO):
+        log.info("%s", words)
+        return
     with suppress(OSError, ValueError, AttributeError):
-        print(f"{visible(name)} runs{look}", file=sys.stderr, flush=True)  # noqa: T201 - it is for who started it
+        print(words, file=sys.stderr, flush=True)  # noqa: T201 - it is for who started it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,18 @@ def test_main_says_when_the_tree_is_up(
     assert otpy.main(at_once, name="till", control=control, control_directory=tmp_path) == ExitCode.CLEAN
 
     assert capsys.readouterr().err == f"till runs{hint}\n"
+
+
+def test_main_says_it_in_the_log_where_somebody_reads_one(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Among the lines of JSON that `otpy.logs` writes it was the one that was none."""
+    caplog.set_level(logging.INFO, "otpy")
+
+    assert otpy.main(lambda: None, name="till", control="off") == ExitCode.CLEAN
+
+    assert "till runs" in caplog.messages
+    assert capsys.readouterr().err == ""
 
 
 def test_several_threads_may_wait() -> None:
