@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,7 +29,8 @@ __all__ = [
     "own_flight",
 ]
 
-_depth: ContextVar[int] = ContextVar("otpy_in_flight", default=0)
+_inmost: ContextVar[Flight | None] = ContextVar("otpy_in_flight", default=None)
+"""The block that was entered last; a task, or a copied context, may have been handed one that is over."""
 
 
 @value
@@ -80,7 +82,9 @@ class Flight:
         self.since = 0.0
         """When it was entered, by the system's clock."""
         self.thread = ""
-        self._token: Token[int] | None = None
+        self._token: Token[Flight | None] | None = None
+        self.outer: Flight | None = None
+        """The block it is inside of, and which was not left yet."""
 
     @property
     def where(self) -> str:
@@ -89,24 +93,37 @@ class Flight:
 
     def __enter__(self) -> Self:
         """Begin, unless the program drains. Raises DrainingError."""
+        if self in self.system.flights:
+            text = f"{self.where}: this is in flight already: in_flight() makes one for each block"
+            raise RuntimeError(text)
+        self.outer = self._inside_of()
         self.seat, self.thread = here(), threading.current_thread().name
         self.since = self.system.clock.now()
         self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
         told = draining_of(self.system, self.ref)
-        if told is not None and not _depth.get() and not _is_in_message(self.ref):
+        if told is not None and self.outer is None and not _is_in_message(self.ref):
             del self.system.flights[self]
             raise DrainingError(self.where, told.reason)
-        self._token = _depth.set(_depth.get() + 1)
+        self._token = _inmost.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """End; in any thread or task, and once."""
         self.system.flights.pop(self, None)
-        if self._token is not None:
-            _depth.reset(self._token)
+        token, self._token = self._token, None
+        if token is not None:
+            with suppress(ValueError):  # it was entered elsewhere: who looks there sees that it is over
+                _inmost.reset(token)
         if not self.system.flights:
             for tell in self.system.on_landed.copy():
                 tell()
+
+    def _inside_of(self) -> Flight | None:
+        """The block that was entered before it, unless that is over: what it was begun for no longer waits for it."""
+        flight = _inmost.get()
+        while flight is not None and flight not in flight.system.flights:
+            flight = flight.outer
+        return flight if flight is not None and flight.system is self.system else None
 
 
 def _is_in_message(ref: Ref[Any] | None) -> bool:

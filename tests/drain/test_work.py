@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -232,3 +234,34 @@ def test_a_tree_with_nothing_to_do_is_drained_at_once_without_an_actor(shop: otp
     assert course.wait()
     assert shop.last_number == before
     assert set(course.took) == {Phase.QUIESCE, Phase.DRAIN, Phase.CHECKPOINT, Phase.FLUSH}
+
+
+def test_a_task_begun_in_a_block_that_is_over_begins_nothing_more(shop: otpy.System) -> None:
+    with shop.in_flight():
+        inside = contextvars.copy_context()  # as a task has it that was made in here
+        assert inside.run(_enters, shop)
+    assert inside.run(_enters, shop)
+    begin(shop, "by hand", BUDGET)
+    assert not inside.run(_enters, shop)
+
+
+def test_what_is_in_flight_may_land_in_another_thread_and_once(shop: otpy.System) -> None:
+    flight = shop.in_flight()
+    flight.__enter__()
+    with pytest.raises(RuntimeError, match="in flight already"):
+        flight.__enter__()
+    landing = threading.Thread(target=flight.__exit__, args=(None, None, None))
+    landing.start()
+    landing.join()
+    assert not shop.flights
+    flight.__exit__(None, None, None)
+    begin(shop, "by hand", BUDGET)
+    assert not _enters(shop)
+
+
+def _enters(system: otpy.System) -> bool:
+    try:
+        with system.in_flight():
+            return True
+    except DrainingError:
+        return False
