@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from otpy.app.signals import STOP_SIGNALS, is_main_thread, set_handler, stop_handler
+from otpy.app.signals import STOP_SIGNALS, give_back, handler_of, is_main_thread, stop_handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,10 +27,12 @@ class _Taken:
     def __init__(self) -> None:
         self.listeners: list[Callable[[int, int], None]] = []
         self.before: dict[int, Any] = {}
+        self.heard: list[float] = []
 
     def take(self, loop: asyncio.AbstractEventLoop) -> None:
-        handler = stop_handler(self.tell)
-        self.before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+        self.heard = []
+        handler = stop_handler(self.tell, self.heard)
+        self.before = {number: handler_of(number) for number in STOP_SIGNALS}
         self.before = {number: before for number, before in self.before.items() if _is_free(before)}
         for number in self.before:
             # By the loop, so that it wakes up for them; the handler itself works also while the loop is blocked.
@@ -42,7 +44,7 @@ class _Taken:
         for number, before in self.before.items():
             with suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
-            set_handler(number, before)
+            give_back(number, before, self.heard)
         self.before = {}
 
     def tell(self, number: int, wish: int) -> None:

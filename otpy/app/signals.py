@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from otpy.app.application import Application
 
-__all__ = ["STOP_SIGNALS", "is_main_thread", "set_handler", "signals", "stop_handler"]
+__all__ = ["STOP_SIGNALS", "give_back", "handler_of", "is_main_thread", "set_handler", "signals", "stop_handler"]
 
 GRACE = 1.0
 """Seconds after a signal in which another one is the same wish: process managers send it twice."""
@@ -36,24 +36,25 @@ def signals(system: Application) -> Iterator[None]:
         yield
         return
     before: dict[int, Any] = {}
-    handler = stop_handler(system.hear_signal)
+    heard: list[float] = []
+    handler = stop_handler(system.hear_signal, heard)
     for wanted in STOP_SIGNALS:
-        before[wanted] = signal.signal(wanted, handler)
+        before[wanted] = handler_of(wanted)
+        signal.signal(wanted, handler)
     try:
         yield
     finally:
         for number, old in before.items():
-            set_handler(number, old)
+            give_back(number, old, heard)
 
 
-def stop_handler(tell: Callable[[int, int], object]) -> Callable[[int, FrameType | None], None]:
+def stop_handler(tell: Callable[[int, int], object], heard: list[float]) -> Callable[[int, FrameType | None], None]:
     """A handler that tells of each wish by its signal and its number, and ends the program itself at the third.
 
     The first one asks it to drain and stop, the second one to drain no longer. SIGQUIT shows where all threads are, and
-    is the second one at once.
+    is the second one at once. `heard` takes when each wish has come.
     """
     owner = os.getpid()
-    heard: list[float] = []
 
     def on_signal(number: int, _: FrameType | None) -> None:
         if os.getpid() != owner:  # of a copy of this program, which has nothing to stop
@@ -61,7 +62,7 @@ def stop_handler(tell: Callable[[int, int], object]) -> Callable[[int, FrameType
             os.kill(os.getpid(), number)
         if number == signal.SIGQUIT:
             _show_stacks()
-        if time.monotonic() - (heard[-1] if heard else -math.inf) < GRACE:
+        if _is_same_wish(heard):
             return
         if number == signal.SIGQUIT and not heard:
             heard.append(-math.inf)
@@ -71,6 +72,41 @@ def stop_handler(tell: Callable[[int, int], object]) -> Callable[[int, FrameType
         tell(number, len(heard))
 
     return on_signal
+
+
+def handler_of(number: int) -> Any:  # Any: what `signal` takes
+    """Who has a signal, or had it before a block was left a moment ago."""
+    handler = signal.getsignal(number)
+    return handler.before if isinstance(handler, _Echo) else handler
+
+
+def give_back(number: int, before: Any, heard: list[float]) -> None:
+    """Give a signal back to who had it: at once, or when the last wish can no longer be sent twice.
+
+    Most programs drain in less time than that, and end; the double would take their exit code from them.
+    """
+    set_handler(number, _Echo(before, heard) if _is_same_wish(heard) else before)
+
+
+class _Echo:
+    """Takes a signal after the block: one of the same wish is nobody's, the next one is as before."""
+
+    def __init__(self, before: Any, heard: list[float]) -> None:
+        self.before = before
+        self._heard = heard
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if _is_same_wish(self._heard):
+            return
+        set_handler(number, self.before)
+        if callable(self.before):
+            self.before(number, frame)
+        elif self.before == signal.SIG_DFL:
+            os.kill(os.getpid(), number)
+
+
+def _is_same_wish(heard: list[float]) -> bool:
+    return bool(heard) and time.monotonic() - heard[-1] < GRACE
 
 
 def is_main_thread() -> bool:

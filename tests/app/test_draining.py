@@ -158,7 +158,7 @@ class Handled:
         monkeypatch.setattr(signals.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(signals, "_show_stacks", lambda: self.told.append((0, 0)))
         monkeypatch.setattr(signals, "_end_now", lambda: self.told.append((-1, -1)))
-        self._handler = signals.stop_handler(lambda number, wish: self.told.append((number, wish)))
+        self._handler = signals.stop_handler(lambda number, wish: self.told.append((number, wish)), [])
 
     def hear(self, number: int, after: float = 0.0) -> None:
         self.now += after
@@ -185,3 +185,24 @@ def test_sigquit_shows_the_stacks_and_is_a_second_wish_at_once(monkeypatch: pyte
     assert handled.told[2:] == [(0, 0)]
     handled.hear(signal.SIGQUIT, 1.5)
     assert handled.told[3:5] == [(0, 0), (-1, -1)]
+
+
+def test_a_double_that_comes_after_a_quick_end_takes_no_exit_code() -> None:
+    taken: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: taken.append(number))
+    try:
+        with otpy.run(Agent, control="off") as system:
+            signal.raise_signal(signal.SIGTERM)
+            system.wait()
+        signal.raise_signal(signal.SIGTERM)  # the same wish, sent twice
+        assert taken == []
+        with otpy.run(Agent, control="off"):
+            pass
+        assert signals.handler_of(signal.SIGTERM) is not signal.SIG_DFL
+        echo = signal.getsignal(signal.SIGTERM)
+        echo_of_long_ago = signals._Echo(signals.handler_of(signal.SIGTERM), [-math.inf])
+        signal.signal(signal.SIGTERM, echo_of_long_ago)
+        signal.raise_signal(signal.SIGTERM)
+        assert (taken, echo is echo_of_long_ago) == ([signal.SIGTERM], False)
+    finally:
+        signal.signal(signal.SIGTERM, before)
