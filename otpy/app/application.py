@@ -41,6 +41,7 @@ class Application(System):
         self._told: SimpleQueue[None] = SimpleQueue()
         self._waiters: dict[object, Callable[[], object]] = {}  # on event loops
         self._was_stopped = False
+        self.awaits_root = True
         self.is_awaited = False
         """Whether anybody has ever waited for its end."""
         self.failure: str | None = None
@@ -74,6 +75,8 @@ class Application(System):
             self.draining = Draining(reason, now, now + seconds)
         self._end(None, is_urgent=True)
         self.timers.after(0.0, self._begin_drain, reason, seconds)
+        if self.root is None or self.root.is_starting():  # nothing may hold up the end of what has not even begun
+            self.timers.after(seconds * SHARES[Phase.DRAIN], self.end_start)
 
     def request_drain(
         self, path: str | None = None, *, within: float | None = None, reason: str = "request_drain() was called"
@@ -108,9 +111,7 @@ class Application(System):
         """Do what a signal asks for: the first time to drain and stop, then to drain no longer. In its handler."""
         name = signal.Signals(number).name
         self.request_stop(name)
-        if wish == 1:
-            self.timers.after(self.shutdown * SHARES[Phase.DRAIN], self.end_start)
-        else:
+        if wish > 1:
             self.timers.after(0.0, self._cut_drain, f"a second {name}")
 
     def _cut_drain(self, why: str) -> None:
@@ -156,7 +157,8 @@ class Application(System):
         return super().stop(reason, timeout=timeout)
 
     def watch_root(self) -> None:
-        """Note when the root ends by itself."""
+        """Note when the root ends by itself; it has started."""
+        self.awaits_root = False
         watch(_RootWatch(self))
 
     def end_start(self) -> None:

@@ -22,12 +22,14 @@ log = logging.getLogger("otpy")
 def wind_up(system: Application, reason: str) -> None:
     """Drain a program, unless it does already, and stop it; blocks for no longer than its `shutdown` time."""
     until = time.monotonic() + system.shutdown
+    system.awaits_root = False
     course = None
     if any(ref.reason is None for ref in system.tops.copy().values()):  # nobody is there when its start has failed
         course = system.begin_drain(reason)
         _await_drain(course, until)
-        if not system.is_virtual:
-            until = min(until, time.monotonic() + course.remaining())
+    told = system.draining
+    if told is not None and not system.is_virtual:  # also when there is nothing to drain, as after a start that failed
+        until = min(until, time.monotonic() + max(0.0, told.deadline - system.clock.now()))
     system.is_winding_up = True
     system.left = system.stop(timeout=max(0.0, until - time.monotonic()))
     for unstopped in system.left:
@@ -52,3 +54,5 @@ def _await_drain(course: Course, until: float) -> None:
     left = max(0.0, until - time.monotonic())
     if not course.wait(None if left == math.inf else left * SHARES[Phase.FLUSH]):
         course.cut("its time was over")
+    elif course.is_lost():
+        course.cut(f"who drains it has ended: {'nobody does' if course.ref is None else course.ref.reason}")

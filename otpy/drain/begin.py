@@ -11,7 +11,7 @@ from otpy.drain.plan import Phase
 from otpy.errors import SystemStoppedError
 from otpy.events.draining import DrainBegun
 from otpy.runtime.draining import Draining
-from otpy.runtime.rest import nobody_works
+from otpy.runtime.rest import is_to_start, nobody_works
 
 if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
@@ -43,8 +43,14 @@ def begin(system: System, reason: str, within: float, *, path: str | None = None
     with system.lock:
         running: Course | None = system.courses.get(top)
         course = running or _register(system, top, reason, within)
+        is_lost = course.is_lost()
+        if is_lost:  # who drains it was killed: whoever wants it next has it go on
+            course.begun.clear()
     if running is not None:
         running.hasten(within)
+    if is_lost:
+        _go_on(course, has_release=has_release)
+    if running is not None:
         return running
     seconds = course.draining.deadline - course.draining.since
     try:
@@ -56,6 +62,14 @@ def begin(system: System, reason: str, within: float, *, path: str | None = None
     finally:
         course.begun.set()
     return course
+
+
+def _go_on(course: Course, *, has_release: bool) -> None:
+    """Drain on, from the phase it has come to."""
+    try:
+        _start(course, has_release=has_release)
+    finally:
+        course.begun.set()
 
 
 def _register(system: System, top: Ref[Any] | None, reason: str, within: float) -> Course:
@@ -72,7 +86,8 @@ def _register(system: System, top: Ref[Any] | None, reason: str, within: float) 
 
 def _has_nothing_to_do(system: System) -> bool:
     """Whether nobody has a hook, nothing is in flight and all are at rest: most trees stop at once."""
-    return not (system.hooked or system.flights or system.beyonds) and nobody_works(system)
+    busy = system.hooked or system.flights or system.beyonds or is_to_start(system)
+    return not busy and nobody_works(system)
 
 
 def _pass(course: Course) -> None:

@@ -45,8 +45,8 @@ class Coordinator(GenServer):
             self.system.on_landed.remove(self.course.wake)
 
     def handle_continue(self, _: object) -> Stop | None:
-        """Begin."""
-        self._working.begin()
+        """Begin, or go on where one has come to that was killed."""
+        self._stage(self.course.phase).begin()
         return self._go_on(is_tick=False)
 
     def handle_info(self, message: object) -> Stop | None:

@@ -102,6 +102,10 @@ class Course:
             self.undone.append(f"it was cut short in {self.phase}: {why}")
             self.wake()
 
+    def is_lost(self) -> bool:
+        """Whether who drains it has ended before all phases were over, as one that was killed."""
+        return self.has_ended() and self.phase not in {Phase.RELEASE, Phase.EXIT}
+
     def publish(self) -> None:
         """Let everybody know that it drains."""
         if self.top is None:

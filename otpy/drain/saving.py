@@ -46,6 +46,7 @@ class Saving(Asking):
             self.far.look()
         if not is_late and not (self._outcome and self.far.are(lambda _: True)):
             return False
+        self.note_ended()
         problem = self._outcome[0] if self._outcome else "its time was over before the states were written"
         if problem is not None:
             self.failed.append(DrainFailed(path=self.course.path, phase=self.phase, problem=problem))

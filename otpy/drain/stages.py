@@ -8,8 +8,8 @@ from otpy.drain.plan import Phase
 from otpy.events.draining import DrainFailed, DrainLate
 from otpy.runtime.draining import flights_in
 from otpy.runtime.far_drains import FarDrains
-from otpy.runtime.near_drains import NearDrains, failures, late_actor, late_drain, late_flight
-from otpy.runtime.rest import Quiet
+from otpy.runtime.near_drains import NearDrains, ended, failures, late_actor, late_drain, late_flight
+from otpy.runtime.rest import Quiet, is_to_start
 
 if TYPE_CHECKING:
     from otpy.core.record import LateRecord
@@ -54,6 +54,14 @@ class Asking:
         self.late += far_late(self.phase, self.far.late())
         self.failed += failures(self.phase, self.near.asked.values())
         self.failed += far_failed(self.phase, self.far.failed())
+
+    def note_ended(self) -> None:
+        """Note who has crashed before it was done: nobody else says so, and what it was asked for is left."""
+        self.failed += [
+            DrainFailed(path=drain.ref.path, phase=self.phase, problem=ended(drain.ref, "it"))
+            for drain in self.near.ended()
+        ]
+        self.failed += far_failed(self.phase, self.far.ended())
 
     def _end(self) -> float:
         return self.course.plan.end(self.phase)
@@ -130,8 +138,7 @@ class Working(Asking):
 
     def _is_starting(self) -> bool:
         """Whether the program is still being started: what is not there yet is to be told as well."""
-        root = self.system.root
-        return self.course.top is None and root is not None and root.reason is None and root.is_starting()
+        return self.course.top is None and is_to_start(self.system)
 
 
 class Flushing(Asking):
@@ -147,6 +154,7 @@ class Flushing(Asking):
                 self.far.look()
             return False
         self.note_late()
+        self.note_ended()
         self.course.undone += [f"{one.path}: was not flushed" for one in (*self.late, *self.failed)]
         return True
 

@@ -10,7 +10,7 @@ from otpy.core.text import exception_line
 from otpy.errors import StateError
 from otpy.runtime.draining import Draining, flights_in
 from otpy.runtime.far_drains import FarDrains
-from otpy.runtime.near_drains import NearDrains, failures, late_actor, late_drain, late_flight
+from otpy.runtime.near_drains import NearDrains, ended, failures, late_actor, late_drain, late_flight
 from otpy.runtime.rest import Quiet, refs_below
 
 if TYPE_CHECKING:
@@ -103,8 +103,11 @@ class DrainShare:
             yield from (_record(late_actor(system, hook, ref), is_left=True) for ref in busy)
 
     def _failed(self, near: NearDrains) -> list[LateRecord]:
-        found = failures(self._hook, near.asked.values())
-        return [*(LateRecord(path=one.path, why=one.problem) for one in found), *self._refused][:TOLD]
+        found = [LateRecord(path=one.path, why=one.problem) for one in failures(self._hook, near.asked.values())]
+        if self._hook != "handle_drain":  # who is started again is asked again
+            found += [LateRecord(path=one.ref.path, why=ended(one.ref, "it")) for one in near.ended()]
+            found += self._far.ended()
+        return [*found, *self._refused][:TOLD]
 
     def _counts(self, near: NearDrains) -> dict[str, Any]:
         flying, queue, resources = self._far.counts()

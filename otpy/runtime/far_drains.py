@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.record import DrainRecord, LateRecord
 from otpy.runtime.draining import is_within
+from otpy.runtime.near_drains import ended, is_at_peace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ class FarDrains:
         for ref, beyond in self._living():
             part = self._parts.get(ref)
             if part is not None and part.is_asked:
-                part.fresh = None
+                part.fresh = part.last = None
                 beyond.drain("save", [], partial(self._hear, part))
 
     def are(self, is_so: Callable[[DrainRecord], bool]) -> bool:
@@ -100,6 +101,15 @@ class FarDrains:
     def failed(self) -> list[LateRecord]:
         """Who in them has failed."""
         return [one for part in self._parts.values() if part.last is not None for one in part.last.failed]
+
+    def ended(self) -> list[LateRecord]:
+        """Those that were asked and have crashed, or were killed, before all in them were done."""
+        living = {ref for ref, _ in self._living()}
+        return [
+            LateRecord(path=ref.path, why=ended(ref, "its process"), is_left=True)
+            for ref, part in self._parts.items()
+            if not (ref in living or is_at_peace(ref) or (part.last is not None and part.last.is_done))
+        ]
 
     def counts(self) -> tuple[int, int, int]:
         """What is in flight, waits and is open in them, as they have told last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.reason import is_clean
 from otpy.events.draining import DrainFailed, DrainLate
 from otpy.runtime.drain import Drain, ask_hook
 from otpy.runtime.draining import is_within
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["NearDrains", "failures", "late_actor", "late_drain", "late_flight"]
+__all__ = ["NearDrains", "ended", "failures", "is_at_peace", "late_actor", "late_drain", "late_flight"]
 
 
 class NearDrains:
@@ -63,6 +64,11 @@ class NearDrains:
         """Who is not done."""
         return list(_living(self._undone))
 
+    def ended(self) -> list[Drain]:
+        """Whose actors have crashed, or were killed, before they were done; who has ended in peace wanted no more."""
+        gone = [drain for drain in self.asked.values() if not drain.is_done and drain.ref.reason is not None]
+        return [drain for drain in gone if not is_at_peace(drain.ref)]
+
     def _hooked(self) -> list[Ref[Any]]:
         hooked = self._system.hooked.copy()
         return [
@@ -81,6 +87,16 @@ class NearDrains:
             was_last = was_last or not self._undone
         if was_last:
             self.on_answer()
+
+
+def is_at_peace(ref: Ref[Any]) -> bool:
+    """Whether an actor has ended, and not by a failure."""
+    return ref.reason is not None and is_clean(ref.reason)
+
+
+def ended(ref: Ref[Any], what: str) -> str:
+    """In a sentence: who was to be waited for, and has ended."""
+    return f"{what} has ended before it was done" + ("" if ref.reason is None else f": {ref.reason}")
 
 
 def _nothing() -> None: ...

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Quiet", "busy_below", "has_work", "nobody_works", "refs_below"]
+__all__ = ["Quiet", "busy_below", "has_work", "is_to_start", "nobody_works", "refs_below"]
 
 PATIENCE = 3
 """Looks that find everybody at rest, but somebody to have had a turn meanwhile, after which that is believed: a ticking
@@ -38,6 +38,12 @@ def nobody_works(system: System) -> bool:
     """Whether all of a system is at rest, without a look at each actor: whoever is in a message has a seat."""
     # `is_idle` takes for rest what waits inside otpy, in the middle of a message.
     return is_idle(system) and not any(seat.ref is not None and has_work(seat.ref) for seat in seats_of(system))
+
+
+def is_to_start(system: System) -> bool:
+    """Whether a root is still to be started, or is being so: nobody knows yet who will be in its tree."""
+    root = system.root
+    return system.awaits_root or (root is not None and root.reason is None and root.is_starting())
 
 
 def busy_below(system: System, top: Ref[Any] | None, apart: type[Any] | None) -> list[Ref[Any]]:

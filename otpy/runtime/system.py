@@ -79,6 +79,9 @@ class System(Starting, Inspection):
         redact: `redact(name, value)` returns what may be shown, as `Actor.redact`; for all actors, in any thread.
     """
 
+    awaits_root = False
+    """Whether a root is still to be started: a drain has nobody to ask before."""
+
     def __init__(
         self,
         name: str = "otpy",

@@ -27,7 +27,8 @@ def waiting_callers(ref: Ref[Any], current: object) -> Iterator[Any]:
     """The callers whose calls fail by a death: that of the current message, deferred ones, and those in the queue."""
     deferred = ref.more.tables()[2] if ref.more is not None else ()
     found: Iterable[Any] = [current, *deferred, *first_messages(ref, MAX_LOOKED_AT)]
-    return (one for one in found if hasattr(one, "claim") and one.claim)
+    # Who looks into a process child stands in the same line, and has no seat: no call of anybody fails by that.
+    return (one for one in found if hasattr(one, "claim") and one.claim and hasattr(one, "seat"))
 
 
 def first_messages(ref: Ref[Any], limit: int) -> Iterator[Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from typing import Any
 
 import otpy
 from otpy.errors import DrainingError
 
-__all__ = ["Late", "Works", "flies"]
+__all__ = ["Dies", "Late", "Works", "flies"]
 
 
 class Works(otpy.GenServer):
@@ -38,6 +40,29 @@ class Works(otpy.GenServer):
     def handle_flush(self, _: otpy.Drain) -> None:
         """Fail."""
         raise ValueError("no line")
+
+
+class Dies(otpy.GenServer):
+    """Its process is killed by the hook of that name."""
+
+    place = "process"
+
+    def init(self, hook: str) -> None:
+        """Live until then."""
+        self.hook = hook
+
+    def persist(self) -> dict[str, Any]:
+        """Nothing much."""
+        self._die("persist")
+        return {}
+
+    def handle_flush(self, _: otpy.Drain) -> None:
+        """Have nothing to flush."""
+        self._die("handle_flush")
+
+    def _die(self, hook: str) -> None:
+        if self.hook == hook:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Late(otpy.GenServer):
