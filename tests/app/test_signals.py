@@ -95,8 +95,8 @@ IMPATIENT = (
     import otpy.app.signals
     otpy.app.signals.GRACE = 0.0
     with otpy.run(Tree, control_directory=FOLDER) as system:
-        system.ref("stuck").cast(Stuck.hang)
         system.events.attach(lambda event: say(event.phase), otpy.events.DrainPhase)
+        system.ref("stuck").cast(Stuck.hang)
         system.wait()
         say("told")
 """
