@@ -35,8 +35,11 @@ def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
     """What would be late, one a line, and who takes part with which hooks."""
     lines = [_late_line(one) for one in mappings(seen.get("late"))]
     within = f"{number(seen.get('within')):g} s"
-    late = sum(one.get("level") == "late" for one in mappings(seen.get("late")))
+    levels = [one.get("level") for one in mappings(seen.get("late"))]
+    late, doubts = levels.count("late"), levels.count("doubt")
     head = f"{counted(late, 'thing')} would be late" if late else "nothing would be late"
+    if doubts:
+        head += f" as things stand, and {counted(doubts, 'thing')} may be"
     lines.append(Text(f"{head}, if {visible(name, 500)} were drained now within {within}"))
     if seen.get("left_out"):
         lines.append(Text(f"{whole(seen['left_out'])} more are not shown"))

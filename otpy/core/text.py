@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 
     Box = Callable[[Callable[[], str]], str]
 
-__all__ = ["aloud", "exception_line", "safe_repr", "safe_str", "shorten", "type_name", "visible", "visible_lines"]
+__all__ = [
+    "aloud",
+    "exception_line",
+    "place_line",
+    "safe_repr",
+    "safe_str",
+    "shorten",
+    "type_name",
+    "visible",
+    "visible_lines",
+]
 
 TEXT_LIMIT = 200
 """Characters of one value in a report, unless the caller says otherwise."""
@@ -132,6 +142,12 @@ def exception_line(error: BaseException, limit: int = TEXT_LIMIT, *, box: Box | 
     """An exception as the last line of a traceback: its class and its message."""
     text = safe_str(error, limit, box=box)
     return shorten(f"{type_name(type(error))}: {text}" if text else type_name(type(error)), limit)
+
+
+def place_line(thread: str | None, frame: str | None) -> str:
+    """Where somebody's code is, in words that follow "it is": `on otpy-2 at shop.py:5 in work`, or `at rest`."""
+    on = f"on {thread} " if thread else ""
+    return f"{on}at {frame or 'rest'}"
 
 
 def aloud(words: Callable[[], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.text import place_line
 from otpy.core.value import value
 from otpy.events.event import Event
 
@@ -68,8 +69,9 @@ class DrainLate(Event):
 
     def __str__(self) -> str:
         named = f": {', '.join(self.names)}" if self.names else ""
-        place = f"; it is on {self.thread or 'no thread'} at {self.frame or 'rest'}"
-        return f"{self.path}: late in {self.phase}: {self.why}{named}{place}"
+        frame = None if self.frame and self.frame in self.why else self.frame  # said already
+        place = f"on {self.thread}" if frame is None and self.thread else place_line(self.thread, frame)
+        return f"{self.path}: late in {self.phase}: {self.why}{named}; it is {place}"
 
 
 @value(kw_only=True)

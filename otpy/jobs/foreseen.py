@@ -36,7 +36,7 @@ def jobs(program: Inspected) -> Iterator[Running]:
             if job is not None:  # it may have ended just now
                 yield Running(
                     path=worker.ref.path,
-                    what=f"job {job.id}, {visible(job.kind, 200)}",
+                    what=f"job {job.id} of {visible(job.kind, 200)}",
                     since=max(0.0, now - worker.watch.begun_at),
                     usual=usual(scheduler.setup.figures, job.kind),
                 )

@@ -124,7 +124,8 @@ def late_drain(system: System, phase: str, drain: Drain) -> DrainLate:
 def late_actor(system: System, phase: str, ref: Ref[Any]) -> DrainLate:
     """Who has not worked off its messages."""
     place = describe_late(system, ref)
-    why = f"{len(ref.mailbox or ())} messages waiting; {doing(system, ref)}"
+    waiting, what = len(ref.mailbox or ()), doing(system, ref)
+    why = what if not waiting or "waiting" in what else f"{waiting} message{'s' * (waiting > 1)} waiting; {what}"
     return DrainLate(path=place.path, phase=phase, why=why, thread=place.thread, frame=place.frame)
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.text import place_line
 from otpy.core.value import value
 from otpy.errors import CallExitError
 from otpy.runtime.crew import in_hand
@@ -36,7 +37,7 @@ class Unstopped:
     """Where that code is."""
 
     def __str__(self) -> str:
-        return f"{self.path} did not stop: it is on {self.thread or 'no thread'} at {self.frame or 'rest'}"
+        return f"{self.path} did not stop: it is {place_line(self.thread, self.frame)}"
 
 
 def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:

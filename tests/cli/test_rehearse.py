@@ -62,7 +62,11 @@ def test_who_is_not_there_is_told(directory: Path, otpy: Callable[..., Result]) 
         ({"late": 3, "hooks": "x", "within": "y"}, ["nothing would be late, if shop were drained now within 0 s"]),
         (
             {"late": [{"level": "doubt", "path": "a\x1b", "text": "b"}, 4], "left_out": 7, "within": 5},
-            [r"doubt a\x1b: b", "nothing would be late, if shop were drained now within 5 s", "7 more are not shown"],
+            [
+                r"doubt a\x1b: b",
+                "nothing would be late as things stand, and 1 thing may be, if shop were drained now within 5 s",
+                "7 more are not shown",
+            ],
         ),
         (
             {"hooks": [{"path": f"s/{n}", "hooks": "persist"} for n in range(7)]},

@@ -92,9 +92,17 @@ def test_a_message_without_end_is_late_and_left(shop: otpy.System, clock: Virtua
 
     (late,) = [event for event in told if isinstance(event, DrainLate)]
     assert late.path == "shop/Plain"
-    assert late.why.startswith("1 messages waiting; busy for ")
+    assert late.why.startswith("1 message waiting; busy for ")
     assert late.frame is not None
     assert course.undone == [f"shop/Plain: {late.why}"]
+
+
+def test_an_event_says_once_where_somebody_is() -> None:
+    late = DrainLate(path="shop/a", phase="drain", why="2 in flight", thread=None, frame=None, names=("x", "y"))
+    assert str(late) == "shop/a: late in drain: 2 in flight: x, y; it is at rest"
+
+    busy = DrainLate(path="shop/a", phase="drain", why="busy, at a.py:5 in f", thread="otpy-2", frame="a.py:5 in f")
+    assert str(busy) == "shop/a: late in drain: busy, at a.py:5 in f; it is on otpy-2"
 
 
 def forever() -> None:

@@ -105,7 +105,7 @@ def test_a_job_of_five_leases_goes_on_under_its_heartbeat_and_is_done_once(
     course = told(timed)
     clock.advance(50.0)
     assert not course.has_ended()
-    assert course.ledger is not None
+    assert course.near is not None
     gate.open()
     with Recorder(timed, JobsDrained) as recorded:
         clock.advance(1.0)
@@ -163,7 +163,7 @@ def test_at_the_deadline_a_job_that_asks_leaves_and_is_given_back(
         steps[1].open()
         clock.advance(1.0)
     (late,) = recorded.of(DrainLate)
-    assert (late.path.rpartition("/")[2], late.names) == ("scheduler", (f"job {made.id}, {kind.name}",))
+    assert (late.path.rpartition("/")[2], late.names) == ("scheduler", (f"job {made.id} of {kind.name}",))
     (event,) = recorded.of(JobsDrained)
     assert (event.released, event.left, course.undone) == (1, (), [])
     assert given_back(client, made.id) == ("ready", 0, 1)
@@ -314,7 +314,7 @@ def test_a_program_that_leaves_a_job_to_its_lease_ends_with_75(tmp_path: Path) -
         program.send(signal.SIGTERM)
         out, err = program.process.communicate(timeout=20)
         assert (program.process.returncode, out) == (75, b"")
-    assert b"job 1, __main__.work" in err
+    assert b"job 1 of __main__.work" in err
     store = SqliteStore(tmp_path / "jobs.db")
     with store.transaction() as tx:
         found = [tx.get(number) for number in (1, 2, 3)]

@@ -37,7 +37,7 @@ def test_a_job_that_runs_is_judged_by_how_long_its_like_takes(
         clock.advance(20.0)
         (late,) = [one for one in rehearsal_of(timed, within=25.0).late if one.level == "late"]
         assert late.text.startswith(
-            f"job {made.id}, {kind.name} has been running for 20 s, and nobody knows how long its like takes: as long"
+            f"job {made.id} of {kind.name} has been running for 20 s, and nobody knows how long its like takes: as long"
         )
         assert late.by == 5.0
         figures = timed.names["jobs/scheduler"].actor.setup.figures

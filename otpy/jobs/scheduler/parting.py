@@ -44,7 +44,7 @@ class Parting:
     def show(self, workers: Iterable[Worker[Any]], undead: Iterable[Job]) -> int:
         """Say what is in flight; returns how many that are."""
         jobs = [*(worker.job for worker in workers if worker.job is not None), *undead]
-        self.drain.working(len(jobs), [f"job {job.id}, {job.kind}" for job in jobs])
+        self.drain.working(len(jobs), [f"job {job.id} of {job.kind}" for job in jobs])
         return len(jobs)
 
     def told(self, path: str, left: Iterable[Job]) -> JobsDrained | None:
