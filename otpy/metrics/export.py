@@ -67,6 +67,10 @@ def _bound(seconds: float) -> str:
 
 def text_of(registry: Any, accept: str) -> tuple[str, bytes]:  # Any: a registry of prometheus-client
     """The content type and the text, in the form that is asked for."""
-    encode, content_type = client().exposition.choose_encoder(accept)
+    choose = client().exposition.choose_encoder
+    try:
+        encode, content_type = choose(accept)
+    except Exception:  # noqa: BLE001 - what it does not understand, as another version than numbers, it may fail for
+        encode, content_type = choose("")
     body: bytes = encode(registry)
     return content_type, body

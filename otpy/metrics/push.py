@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from otpy.actors.gen_server import GenServer
@@ -60,7 +61,7 @@ class MetricsPush(GenServer):
             SpecError: an option that cannot be, or the outbox has no such topic.
             ImportError: `prometheus-client` is not there.
         """
-        if not (is_number(every) and every > 0):
+        if not (is_number(every) and 0 < every < math.inf):
             raise SpecError("MetricsPush", f"every={safe_repr(every)}: seconds > 0")
         if type(most_bytes) is not int or not LEAST <= most_bytes <= MOST:
             raise SpecError("MetricsPush", f"most_bytes={safe_repr(most_bytes)}: a whole number from {LEAST} to {MOST}")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 import otpy
 from otpy.metrics import CATALOGUE, Metrics
 from otpy.metrics.catalogue import FLEET
@@ -17,8 +19,6 @@ from support.source import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 PAGE = ROOT / "docs/reference/metrics.md"
 
@@ -38,6 +38,14 @@ def test_openmetrics_is_given_to_who_asks_for_it(system: otpy.System) -> None:
 
     assert content_type.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
+
+
+@pytest.mark.parametrize("accept", ["application/openmetrics-text; version=abc", ";;,=", "\xff"])
+def test_who_asks_for_what_nobody_understands_gets_plain_text(system: otpy.System, accept: str) -> None:
+    content_type, body = Metrics(system).exposition(accept)
+
+    assert content_type.startswith("text/plain")
+    assert b"otpy_actors 0.0" in body
 
 
 def test_what_is_exported_is_what_the_catalogue_has(system: otpy.System) -> None:

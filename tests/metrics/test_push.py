@@ -205,7 +205,7 @@ def test_rows_that_are_no_snapshots_are_refused_for_good(
     assert hub.lines("otpy_agent_snapshots_refused_total") == ["otpy_agent_snapshots_refused_total 1.0"]
 
 
-@pytest.mark.parametrize("options", [{"every": 0}, {"most_bytes": 10}, {"topic": "nowhere"}])
+@pytest.mark.parametrize("options", [{"every": 0}, {"every": float("inf")}, {"most_bytes": 10}, {"topic": "nowhere"}])
 def test_options_that_cannot_be_are_refused(timed: otpy.System, outbox: Outbox, options: dict[str, Any]) -> None:
     with pytest.raises(StartError, match="MetricsPush"):
         timed.start(otpy.child(MetricsPush, outbox, **options))
