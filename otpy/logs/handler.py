@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from otpy.logs.allowance import SECOND, Allowance
@@ -44,6 +44,7 @@ class Handler(logging.StreamHandler[TextIO]):
         self.setFormatter(Formatter(format))
         self.addFilter(ActorKeys())
         self._allowance = Allowance(allowance)
+        self._pid = os.getpid()
         self._now = now
         self._alarm: threading.Timer | None = None
         self._is_closed = False
@@ -54,7 +55,7 @@ class Handler(logging.StreamHandler[TextIO]):
         self._tell(now)
         if self._allowance.takes(_sort(record), record, now):
             super().emit(record)
-        elif not self._is_closed and (self._alarm is None or not self._alarm.is_alive()):  # it is not after a fork
+        elif self._alarm is None and not self._is_closed:
             self._set_alarm()
 
     def format(self, record: logging.LogRecord) -> str:
@@ -85,6 +86,9 @@ class Handler(logging.StreamHandler[TextIO]):
         super().close()
 
     def _tell(self, now: float) -> None:
+        pid = os.getpid()
+        if pid != self._pid:  # a copy by fork: what its parent has left out, that one tells, by its own alarm
+            self._pid, self._alarm, self._allowance = pid, None, Allowance(self._allowance.each)
         for storm in self._allowance.over(now):
             super().emit(_number(storm, min(now, self._now()) - storm.began))
 
@@ -92,8 +96,10 @@ class Handler(logging.StreamHandler[TextIO]):
         self._alarm = threading.Timer(SECOND, self._wake)
         self._alarm.name = "log-storm"
         self._alarm.daemon = True
-        with suppress(RuntimeError):  # no thread to be had: the next line tells, or the end
+        try:
             self._alarm.start()
+        except RuntimeError:  # no thread to be had: the next line tells, or the end
+            self._alarm = None
 
     def _wake(self) -> None:
         """On a thread that lives while there is a storm, and for a second after."""

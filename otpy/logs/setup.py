@@ -94,7 +94,6 @@ def _configure_structlog() -> None:
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.stdlib.filter_by_level,
-            structlog.stdlib.PositionalArgumentsFormatter(),
             _to_record,
         ],
         wrapper_class=structlog.stdlib.BoundLogger,
@@ -105,5 +104,5 @@ def _configure_structlog() -> None:
 def _to_record(logger: object, name: str, event_dict: MutableMapping[str, Any]) -> tuple[tuple[Any, ...], Any]:  # noqa: ARG001 - as structlog calls it
     """The last processor: what the standard library's logger is called with."""
     options = {key: event_dict.pop(key) for key in ("exc_info", "stack_info", "stacklevel") if key in event_dict}
-    said = event_dict.pop("event", "")
-    return (said,), {**options, "extra": {"otpy_fields": dict(event_dict)}}
+    said, arguments = event_dict.pop("event", ""), event_dict.pop("positional_args", ())
+    return (said, *arguments), {**options, "extra": {"otpy_fields": dict(event_dict)}}

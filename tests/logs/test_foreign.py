@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+import structlog
 
 from otpy.logs.handler import Handler
 
@@ -127,3 +129,28 @@ def test_a_storm_where_there_is_no_thread_for_it_is_told_at_the_end(monkeypatch:
     handler.close()
 
     assert [json.loads(line).get("lines") for line in stream.getvalue().splitlines()] == [None, 2]
+
+
+def test_arguments_that_do_not_fit_fail_nobody_who_uses_structlog(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "handlers", [log.configure()])
+    monkeypatch.setattr(app, "propagate", False)  # pytest's own handler fails for such a line
+    structlog.get_logger("app").info("%d of %s", "one", "two")
+    structlog.get_logger("app").info("%d of %s", 1, "two")
+    structlog.get_logger("app").info("100% of", count=1)
+
+    told = [line["event"] for line in log.of("app")]
+    assert told == ["%d of %s (its arguments do not fit: TypeError)", "1 of two", "100% of"]
+
+
+def test_a_copy_by_fork_tells_its_own_part_of_a_storm(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    handler = Handler("json", stream, 1, lambda: 0.0)
+    record = logging.makeLogRecord({"name": "app", "levelname": "INFO", "msg": "again"})
+
+    for times in (3, 4):
+        for _ in range(times):
+            handler.handle(record)
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+    handler.close()
+
+    assert [json.loads(line).get("lines") for line in stream.getvalue().splitlines()] == [None, None, 3]
