@@ -69,7 +69,7 @@ def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
         for one in items(seen.get(key))
     ]
     if not seen:
-        lines.append(Text(f"{name} has ended"))
+        lines.append(Text(f"{name} has ended, and has not told how"))
     elif seen.get("phase") != "exit":
         lines.append(Text(f"{name} has been seen last in {visible(str(seen.get('phase')), 40)}, after {took}"))
     elif not is_clean(seen):
@@ -81,8 +81,11 @@ def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
 
 
 def is_clean(seen: Mapping[str, Any]) -> bool:
-    """Whether nothing was left undone, as far as was seen. Who is late and gives back what it has leaves nothing."""
-    return not items(seen.get("undone"))
+    """Whether it was seen to end, with nothing left undone. Who is late and gives back what it has leaves nothing.
+
+    A program that has gone without a word was killed, and nobody knows what it has left.
+    """
+    return seen.get("phase") == "exit" and not items(seen.get("undone"))
 
 
 def _left_to_do(seen: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -202,8 +202,8 @@ def test_what_is_left_to_be_done_stands_line_by_line() -> None:
 @pytest.mark.parametrize(
     ("seen", "lines", "code"),
     [
-        ({}, ["shop has ended"], 0),
-        ({"phase": "flush", "since": 3.0}, ["shop has been seen last in flush, after 3 s"], 0),
+        ({}, ["shop has ended, and has not told how"], 75),
+        ({"phase": "flush", "since": 3.0}, ["shop has been seen last in flush, after 3 s"], 75),
         ({"phase": "exit", "since": 3.0}, ["shop has drained and stopped in 3 s"], 0),
         (
             {"phase": "exit", "since": 3.0, "late": ["a\x1b"], "undone": ["b"]},
@@ -215,7 +215,7 @@ def test_what_is_left_to_be_done_stands_line_by_line() -> None:
             ["late  a", "shop has drained and stopped in 3 s, with some late, who have given back what they had"],
             0,
         ),
-        ({"phase": 4, "late": "x", "undone": 3}, ["shop has been seen last in 4, after 0 s"], 0),
+        ({"phase": 4, "late": "x", "undone": 3}, ["shop has been seen last in 4, after 0 s"], 75),
     ],
 )
 def test_how_it_has_ended_is_told(seen: dict[str, Any], lines: list[str], code: int) -> None:
