@@ -65,7 +65,7 @@ def test_a_program_in_which_nothing_goes_on_says_why(
     shop: otpy.Application, otpy: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.watchdog is not None
-    monkeypatch.setattr(shop.watchdog.pulse, "beat", lambda: None)
+    monkeypatch.setattr(shop.watchdog.pulse, "take", lambda: None)
     shop.watchdog.pulse.found = {"turns": Standstill(1, 9, 60.0)}
     seen = otpy("health", "shop", "--live", "--stalled-after", "60")
 
