@@ -177,7 +177,14 @@ def _spoken(value: object, limit: int, box: Box | None) -> str:
         return str(error)
     if box is not None:
         return box(lambda: str(error))
-    return ", ".join(_Description(limit).of(argument) for argument in _ARGUMENTS(error)[:MAX_ITEMS])
+    return ", ".join(_argument(argument, limit) for argument in _ARGUMENTS(error)[:MAX_ITEMS])
+
+
+def _argument(value: object, limit: int) -> str:
+    """What an error was made with: of another error what that says, as a `URLError` has the `OSError` behind it."""
+    if issubclass(type(value), BaseException) and _speaks_safely(cast("BaseException", value)):
+        return str(value)
+    return _Description(limit).of(value)
 
 
 def _speaks_safely(error: BaseException) -> bool:

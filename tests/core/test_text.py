@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.error import URLError
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -166,12 +167,25 @@ def test_a_container_that_changes_meanwhile_is_named_by_its_class() -> None:
         (OSError(2, "not there", "file"), "FileNotFoundError: [Errno 2] not there: 'file'"),
         (ExceptionGroup("two", [ValueError(), KeyError()]), "ExceptionGroup: two (2 sub-exceptions)"),
         (ValueError(Foreign()), f"ValueError: <{__name__}.Foreign>"),
+        (URLError(OSError(111, "refused")), "urllib.error.URLError: [Errno 111] refused"),
         (OSError(2, "not there", Foreign()), "FileNotFoundError: 2, 'not there'"),
         (LoudError("left", 3), f"{__name__}.LoudError: 'left', 3"),
         (ValueError("\x1b[31m[red]\n"), r"ValueError: \x1b[31m[red]\n"),
         (subprocess.CalledProcessError(1, "ls"), "subprocess.CalledProcessError: Command 'ls' returned non-zero"),
     ],
-    ids=["value", "empty", "key", "os", "group", "foreign argument", "foreign file", "foreign", "escapes", "stdlib"],
+    ids=[
+        "value",
+        "empty",
+        "key",
+        "os",
+        "group",
+        "foreign argument",
+        "error in error",
+        "foreign file",
+        "foreign",
+        "escapes",
+        "stdlib",
+    ],
 )
 def test_an_exception_says_its_message_without_running_foreign_code(error: BaseException, expected: str) -> None:
     assert exception_line(error).startswith(expected)

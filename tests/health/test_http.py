@@ -13,9 +13,11 @@ import pytest
 import otpy
 from otpy.core.standstill import Standstill
 from otpy.errors import SpecError, StartError
+from otpy.events import ActorCrashed
 from otpy.health import HttpHealth
 from otpy.health.http import serving as servings
 from otpy.runtime.pulse import Pulse
+from otpy.testing import Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +131,17 @@ def test_a_program_that_is_well_says_so() -> None:
         assert get(http, "/metrics") == (404, "no metrics: HttpHealth(…, metrics=otpy.metrics.Metrics)\n")
         assert get(http, "/livez", "POST") == (405, "Method Not Allowed\n")
         assert system.record("shop/health").kind == f"HttpHealth {http.address}"
+
+
+def test_one_that_does_not_start_has_no_address_to_show(otpy_system: otpy.System) -> None:
+    """Its crash was told as that of `HttpHealth None`."""
+
+    def boom(_: otpy.System) -> Any:
+        raise ImportError("no extra")
+
+    with Recorder(otpy_system, ActorCrashed) as told, pytest.raises(StartError, match="no extra"):
+        otpy_system.start(HttpHealth(bind="127.0.0.1:0", metrics=boom).child())
+    assert [event.kind for event in told.events] == ["HttpHealth"]
 
 
 def test_it_answers_all_the_time_while_the_program_stops_and_is_closed_last() -> None:

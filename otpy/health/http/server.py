@@ -125,7 +125,8 @@ class HttpServer(GenServer):
     @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows where it listens."""
-        return f"HttpHealth {self._options.address}" if hasattr(self, "_options") else "HttpHealth"
+        address = self._options.address if hasattr(self, "_options") else None
+        return "HttpHealth" if address is None else f"HttpHealth {address}"
 
     @cast
     def died(self, why: str) -> Stop:
