@@ -20,6 +20,8 @@ from otpy.errors import OtpyError, SpecError
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from otpy.logs.line import Format
+
 __all__ = ["SHUTDOWN", "load", "run"]
 
 SHUTDOWN = 25.0
@@ -57,6 +59,9 @@ SWITCH_INTERVAL = 0.001
 @click.option(
     "--state", type=click.Path(dir_okay=False), help="The file that keeps what actors persist, over restarts."
 )
+@click.option(
+    "--log", type=click.Choice(["json", "logfmt", "console"]), help="Write all that is logged, info and above, so."
+)
 @directory_option("Where the socket goes")
 @click.pass_context
 def run(
@@ -65,6 +70,7 @@ def run(
     target: str,
     arguments: tuple[str, ...],
     directory: Path | None,
+    log: Format | None,
     **options: Any,  # the others are `main`'s own, by the same names
 ) -> None:
     """Run the tree TREE of the module MODULE until it is told to stop, or gives up.
@@ -73,6 +79,10 @@ def run(
     """
     from otpy.app.main import main  # noqa: PLC0415 - looking at programs must not load all that runs one
 
+    if log is not None:
+        from otpy.logs.setup import configure  # noqa: PLC0415 - as above
+
+        configure(log)
     if directory is not None:
         options["control_directory"] = directory
     ctx.exit(main(load(target), *arguments, **options))

@@ -113,6 +113,18 @@ def test_a_wrong_option_is_a_usage_error(otpy: Otpy, app: list[object], option: 
     assert app == []
 
 
+def test_the_log_is_written_as_asked_for(otpy: Otpy, app: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service of the command line had no way to lines with keys, but to configure them as its module is imported."""
+    asked: list[str] = []
+    monkeypatch.setattr("otpy.logs.setup.configure", asked.append)
+
+    otpy("run", "--log", "json", "otpy_test_shop:Shop")
+    otpy("run", "otpy_test_shop:Shop")
+
+    assert asked == ["json"]
+    assert otpy("run", "--log", "xml", "otpy_test_shop:Shop").exit_code == 2
+
+
 def test_names_may_lie_within_names() -> None:
     assert load("otpy_test_shop:Shop.Inner") is sys.modules["otpy_test_shop"].Shop.Inner
 
