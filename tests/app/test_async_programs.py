@@ -14,6 +14,8 @@ from support.programs import Program
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.any_python
+
 TREE = """
     import asyncio, logging
     class Child(otpy.GenServer):

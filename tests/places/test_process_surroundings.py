@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.any_python
+
 RUN = """
 from support.far import Far
 import os, otpy
