@@ -138,8 +138,8 @@ def test_a_third_signal_leaves_nothing_of_what_runs_in_processes(tmp_path: Path)
     if __name__ == "__main__":
         spec = otpy.child(deaf.deaf, str(FOLDER / "pids")).opts(place="process", shutdown=otpy.INFINITY)
         with otpy.run(spec, control="off") as system:
-            say((FOLDER / "pids").read_text())
             system.events.attach(lambda event: say(event.phase), otpy.events.DrainPhase)
+            say((FOLDER / "pids").read_text())
             system.wait()
             say("told")
     """
