@@ -34,7 +34,7 @@ class Saving(Asking):
         """Ask for states, if there is a place to keep them."""
         now = self.system.clock.now()
         self._until = now + (self._end() - now) * ANSWERS
-        if self.system.checkpoints is not None:
+        if self.system.states is not None:
             super().begin()
 
     def has_saved(self, *, is_late: bool, is_tick: bool) -> bool:
@@ -66,7 +66,7 @@ class Saving(Asking):
             threading.Thread(target=self._keep, args=(states,), name="otpy-drain-save", daemon=True).start()
 
     def _keep(self, states: list[Snapshot]) -> None:
-        store = self.system.checkpoints
+        store = self.system.states
         try:
             refused = {} if store is None else store.save(states, is_final=True)
         except Exception as error:  # noqa: BLE001 - the drain goes on, and says so

@@ -126,7 +126,7 @@ class Drain:
             self._fail(f"{self.hook} returned {safe_repr(result)}: None, or NoReply() before drain.done()")
 
     def _take_state(self, result: object) -> None:
-        store = self.ref.system.checkpoints
+        store = self.ref.system.states
         try:
             self.result = None if store is None else store.snapshot(self.ref, result)
         except StateError as error:

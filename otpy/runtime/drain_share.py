@@ -80,7 +80,7 @@ class DrainShare:
 
     def save(self) -> DrainRecord:
         """Write what has been returned from `persist`; not on the thread that hears the parent."""
-        store, near = self._system.checkpoints, self._near
+        store, near = self._system.states, self._near
         assert near is not None  # noqa: S101 - as above
         states = [drain.result for drain in near.asked.values() if drain.result is not None]
         try:

@@ -171,7 +171,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         handlers=len(crew.nodes) if crew is not None else 0,
         max_concurrency=ref.actor_class.max_concurrency,
         timers=0 if more is None else more.timer_count,
-        saved=None if system.checkpoints is None else system.checkpoints.age(path),
+        saved=None if system.states is None else system.states.age(path),
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.runtime.actor import Actor
     from otpy.runtime.ref import Ref
 
-__all__ = ["Checkpoints", "Restored", "Restoring", "Snapshot", "restore", "settle"]
+__all__ = ["KeptStates", "Restored", "Restoring", "Snapshot", "restore", "settle"]
 
 
 @value(kw_only=True)
@@ -49,7 +49,7 @@ class Snapshot:
     """Who must be alive when it is written: what was killed writes nothing."""
 
 
-class Checkpoints(Protocol):
+class KeptStates(Protocol):
     """Where states are kept; any thread may call these."""
 
     max_bytes: int
@@ -96,32 +96,31 @@ class Restoring:
         """What `persist` of an earlier incarnation at this path has saved, for `init`; None when there is nothing.
 
         Only a class with a method `persist` gets any, in a program that runs with `state=`. It is what the end of the
-        last program, a drain, or `self.checkpoint()` has written last. It is given to each incarnation until the `init`
+        last program, a drain, or `self.save_state()` has written last. It is given to each incarnation until the `init`
         of one has succeeded; one that is restarted later, after a crash, starts without, as in OTP: the state may be
         what has crashed it. One with which two starts have failed is set aside.
         """
         return self._restored
 
-    def checkpoint(self) -> None:
+    def save_state(self) -> None:
         """Call `persist` and write what it returns; on the disk when this returns, whatever happens then.
 
-        Runs in the actor's own turn, and waits for the disk: some milliseconds. `otpy.checkpoint()` is something else,
-        a place at which an actor that was told to stop does so.
+        Runs in the actor's own turn, and waits for the disk: some milliseconds.
 
         Raises:
             StateError: the program runs without `state=`, or it is no plain data, or too large.
             StateFileError: the file cannot be written; what was kept before is kept.
-            BlockingError: on the thread of an event loop; `acheckpoint` is its other form.
+            BlockingError: on the thread of an event loop; `asave_state` is its other form.
         """
         here().may_block()
         data = self._persisted()
         if data.__class__ is CoroutineType:
             data.close()
-            raise StateError(f"{self._own().path}: its persist is a coroutine function: await self.acheckpoint()")
+            raise StateError(f"{self._own().path}: its persist is a coroutine function: await self.asave_state()")
         _write(self._own(), data)
 
-    async def acheckpoint(self) -> None:
-        """As `checkpoint`, for a handler that is a coroutine function; `persist` may be one, too.
+    async def asave_state(self) -> None:
+        """As `save_state`, for a handler that is a coroutine function; `persist` may be one, too.
 
         Who is cancelled while it waits does not know whether it was written.
         """
@@ -147,14 +146,14 @@ class Restoring:
 
 def restore(ref: Ref[Any]) -> None:
     """Give an incarnation that begins what there is for it; before its `init`."""
-    store = ref.system.checkpoints
+    store = ref.system.states
     if store is not None:
         ref.actor._restored = store.take(ref.path, (ref.number,))  # noqa: SLF001 - its own
 
 
 def settle(ref: Ref[Any], error: StartError | None) -> None:
     """Its `init` has succeeded, or has failed so."""
-    store = ref.system.checkpoints
+    store = ref.system.states
     if store is not None and ref.actor_class.otpy_persists:
         is_excused = isinstance(error, IgnoredError) or isinstance(getattr(error, "reason", None), Shutdown | Killed)
         store.settle(ref.path, (ref.number,), is_begun=error is None, is_excused=is_excused)
@@ -164,19 +163,19 @@ def _write(ref: Ref[Any], data: object) -> None:
     _save(*_packed(ref, data))
 
 
-def _packed(ref: Ref[Any], data: object) -> tuple[Checkpoints, Snapshot]:
+def _packed(ref: Ref[Any], data: object) -> tuple[KeptStates, Snapshot]:
     store = _store_of(ref)
     return store, store.snapshot(ref, data)
 
 
-def _save(store: Checkpoints, snapshot: Snapshot) -> None:
+def _save(store: KeptStates, snapshot: Snapshot) -> None:
     refused = store.save([snapshot], is_final=False)
     if refused:
         raise refused[snapshot.path]
 
 
-def _store_of(ref: Ref[Any]) -> Checkpoints:
-    store = ref.system.checkpoints
+def _store_of(ref: Ref[Any]) -> KeptStates:
+    store = ref.system.states
     if store is None:
         raise StateError(f"{ref.path}: the program keeps no states: run it with state='a file'")
     return store

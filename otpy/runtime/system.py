@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from otpy.runtime.draining import Draining, Flight
     from otpy.runtime.home import OwnHome
     from otpy.runtime.ref import Ref
-    from otpy.runtime.restoring import Checkpoints
+    from otpy.runtime.restoring import KeptStates
     from otpy.runtime.seat import Slot
 
 __all__ = ["LOOP_BLOCKED_AFTER", "MAX_THREADS", "MAX_ZOMBIES", "System", "check_blocked_after"]
@@ -108,7 +108,7 @@ class System(Starting, Inspection):
         self.is_virtual = self.clock.is_virtual
         self.random = random.Random(seed)  # for jitter and tests, no secrets
         self.events = Events()
-        self.checkpoints: Checkpoints | None = None  # where actors' states are kept over restarts of the program
+        self.states: KeptStates | None = None  # where actors' states are kept over restarts of the program
         self.allowance = Allowance()  # of detailed crash reports
         self.redact = redact
         self.show = veil(*(() if redact is None else (redact,)), name_ref)
@@ -320,8 +320,8 @@ class System(Starting, Inspection):
         if self.watchdog is not None:
             self.watchdog.close()
         self.pool.close()
-        if self.checkpoints is not None:
-            self.checkpoints.close()
+        if self.states is not None:
+            self.states.close()
         for home in list(self.threads):
             home.close()
 

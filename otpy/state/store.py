@@ -50,12 +50,12 @@ def open_states(system: System, where: StateFile | Path | str) -> StateStore:
         aside = set_aside(path)
         system.events.emit(StateFileSetAside(path=system.name, file=path, aside=aside, problem=error.problem))
         states = States(path)
-    store = system.checkpoints = StateStore(system, states, plan.max_bytes)
+    store = system.states = StateStore(system, states, plan.max_bytes)
     return store
 
 
 class StateStore:
-    """As `Checkpoints`. One lock orders all that is done: what is written before a look is seen by it."""
+    """As `KeptStates`. One lock orders all that is done: what is written before a look is seen by it."""
 
     def __init__(self, system: System, states: States, max_bytes: int) -> None:
         """Know what there is; all of it may be given to those who begin."""
@@ -71,12 +71,12 @@ class StateStore:
         self._taken: dict[str, Number] = {}  # who has begun with one, and it is not known yet how
 
     def snapshot(self, ref: Ref[Any], data: object) -> Snapshot:
-        """As `Checkpoints.snapshot`."""
+        """As `KeptStates.snapshot`."""
         packed = pack_state(ref.path, data, self.max_bytes)
         return Snapshot(path=ref.path, number=(ref.number,), turn=next(self._turns), data=packed, ref=ref)
 
     def save(self, snapshots: Iterable[Snapshot], *, is_final: bool) -> dict[str, StateError]:
-        """As `Checkpoints.save`."""
+        """As `KeptStates.save`."""
         refused: dict[str, StateError] = {}
         written: dict[str, tuple[Row, Snapshot]] = {}
         with self._lock:
@@ -100,7 +100,7 @@ class StateStore:
         return refused
 
     def take(self, path: str, number: Number) -> Restored | None:
-        """As `Checkpoints.take`."""
+        """As `KeptStates.take`."""
         key = self._key(path)
         event: Event | None = None
         restored = None
@@ -121,7 +121,7 @@ class StateStore:
         return restored
 
     def settle(self, path: str, number: Number, *, is_begun: bool, is_excused: bool) -> None:
-        """As `Checkpoints.settle`."""
+        """As `KeptStates.settle`."""
         key = self._key(path)
         with self._lock:
             if self._taken.get(key) != number or self._is_closed:
@@ -145,12 +145,12 @@ class StateStore:
         self._system.events.emit(StoreFailed(path=path, store=file, error=kind, problem=problem.problem))
 
     def age(self, path: str) -> float | None:
-        """As `Checkpoints.age`."""
+        """As `KeptStates.age`."""
         row = self._rows.get(self._key(path))
         return None if row is None else max(0.0, (self._wall() - row.saved_at) / 1_000)
 
     def close(self) -> None:
-        """As `Checkpoints.close`."""
+        """As `KeptStates.close`."""
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True

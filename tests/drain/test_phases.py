@@ -78,7 +78,7 @@ def test_the_hooks_of_an_actor_are_called_in_the_order_of_the_phases(
 ) -> None:
     one = shop.start(otpy.child(Asked, is_busy=True).opts(id="one"))
     kept: Any = Kept()
-    shop.checkpoints = kept
+    shop.states = kept
 
     course = begin(shop, "by hand", BUDGET)
     clock.advance(1.0)

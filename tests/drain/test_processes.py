@@ -92,7 +92,7 @@ def test_what_runs_in_a_process_is_worked_off_saved_and_flushed(system: otpy.Sys
     assert gate.call(Gatekeeper.has_heard) == ["by hand"]
     assert course.undone == ["shop/works: was not flushed"]
     assert told == [DrainFailed(path="shop/works", phase="flush", problem="ValueError: no line")]
-    restored = system.checkpoints.take("shop/works", (works.number + 1_000,))  # type: ignore[union-attr]
+    restored = system.states.take("shop/works", (works.number + 1_000,))  # type: ignore[union-attr]
     assert restored is not None
     assert restored.data == {"count": 2, "told": ("by hand", "by hand", True)}
     assert flight.is_alive()

@@ -38,8 +38,8 @@ class Keeps(otpy.GenServer):
 
 def saved(shop: otpy.System, ident: str) -> object:
     """What the next incarnation is given."""
-    assert shop.checkpoints is not None
-    restored = shop.checkpoints.take(f"shop/{ident}", (1_000_000,))
+    assert shop.states is not None
+    restored = shop.states.take(f"shop/{ident}", (1_000_000,))
     return None if restored is None else restored.data
 
 

@@ -84,7 +84,7 @@ def test_it_is_for_its_owner_alone(file: Path) -> None:
 
 def test_a_fork_writes_nothing(file: Path) -> None:
     with started(file) as system:
-        ref, store = system.start(COUNTER), system.checkpoints
+        ref, store = system.start(COUNTER), system.states
         assert store is not None
 
         def deed() -> bool:
@@ -107,7 +107,7 @@ def test_a_program_without_a_file_says_so() -> None:
 # What is on the disk.
 
 
-def test_what_a_checkpoint_has_returned_for_is_there_after_kill_9(file: Path, tmp_path: Path) -> None:
+def test_what_save_state_has_returned_for_is_there_after_kill_9(file: Path, tmp_path: Path) -> None:
     source = f"""
         sys.path.insert(0, {str(ROOT / "tests")!r})
         from support.states import Counter
@@ -243,7 +243,7 @@ def test_plain_data_comes_back_as_it_was(file: Path) -> None:
         system.start(COUNTER)
         drained(system, counter=state)
     with started(file) as system:
-        store = system.checkpoints
+        store = system.states
         assert store is not None
         found = store.take("shop/counter", (1,))
         assert found is not None
@@ -308,7 +308,7 @@ def test_a_state_that_takes_the_program_with_it_is_set_aside(file: Path) -> None
     """
     with started(file) as system:  # at the path of the root, which the script has
         system.start_root(otpy.child(Counter).opts(id="shop"))
-        store, root = system.checkpoints, system.root
+        store, root = system.states, system.root
         assert store is not None
         assert root is not None
         store.save([store.snapshot(root, {"count": 8})], is_final=True)
@@ -334,7 +334,7 @@ def test_a_tree_that_does_not_start_lets_go_of_the_file(file: Path) -> None:
 
 def test_a_later_snapshot_of_the_same_actor_is_not_overwritten_by_an_earlier_one(file: Path) -> None:
     with started(file) as system:
-        ref, store = system.start(COUNTER), system.checkpoints
+        ref, store = system.start(COUNTER), system.states
         assert store is not None
         early, late = (store.snapshot(ref, {"count": number}) for number in (1, 2))
         assert store.save([late], is_final=False) == store.save([early], is_final=False) == {}
@@ -343,7 +343,7 @@ def test_a_later_snapshot_of_the_same_actor_is_not_overwritten_by_an_earlier_one
 
 def test_an_incarnation_that_another_has_followed_is_refused(file: Path) -> None:
     with started(file) as system:
-        ref, store = system.start(COUNTER), system.checkpoints
+        ref, store = system.start(COUNTER), system.states
         assert store is not None
         late = store.snapshot(ref, {"count": 9})
         store.take("shop/counter", (ref.number + 1,))

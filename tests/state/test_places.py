@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["pool", "thread"])
-def test_a_checkpoint_is_there_for_the_next_program(file: Path, place: Any) -> None:
+def test_what_was_saved_is_there_for_the_next_program(file: Path, place: Any) -> None:
     for count in (1, 2):
         with program(file) as system:
             ref = system.start(otpy.child(Counter).opts(id="counter", place=place))

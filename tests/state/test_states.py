@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
 COUNTER = otpy.child(Counter).opts(id="counter")
 
 
-def test_the_next_program_begins_where_a_checkpoint_was(file: Path) -> None:
+def test_the_next_program_begins_where_the_last_has_saved(file: Path) -> None:
     with started(file) as system:
         ref = system.start(COUNTER)
         ref.call(Counter.add)
@@ -66,7 +66,7 @@ def test_an_actor_that_crashes_later_starts_clean(file: Path) -> None:
 
 
 def drained_at(system: VirtualSystem, path: str, count: int) -> None:
-    ref, store = system.find(path), system.checkpoints
+    ref, store = system.find(path), system.states
     assert ref is not None
     assert store is not None
     assert store.save([store.snapshot(ref, {"count": count})], is_final=True) == {}
@@ -97,7 +97,7 @@ def test_a_state_with_which_two_starts_have_failed_is_set_aside(file: Path) -> N
 
 def test_a_killed_incarnation_writes_nothing(file: Path) -> None:
     with started(file) as system:
-        store = system.checkpoints
+        store = system.states
         assert store is not None
         ref = system.start(COUNTER)
         late = store.snapshot(ref, {"count": 99})
@@ -154,7 +154,7 @@ class Slow(Counter):
     @otpy.call
     def become(self, count: int) -> None:
         self.gate, self.count = None, count
-        self.checkpoint()
+        self.save_state()
 
 
 def test_a_zombie_that_is_about_to_write_writes_nothing_over_what_follows_it(file: Path) -> None:

@@ -39,7 +39,7 @@ class Counter(otpy.GenServer):
 
     @otpy.call
     def save(self) -> int:
-        self.checkpoint()
+        self.save_state()
         return self.count
 
     @otpy.call
@@ -64,7 +64,7 @@ def started(file: Path, name: str = "shop", **options: Any) -> Iterator[VirtualS
 
 def drained(system: otpy.System, **states: Any) -> dict[str, StateError]:
     """What a drain does: the states of these tops, by id, in one commit."""
-    store = system.checkpoints
+    store = system.states
     assert store is not None
     snapshots: list[Snapshot] = []
     for ident, state in states.items():
@@ -86,7 +86,7 @@ class AsyncCounter(otpy.GenServer):
     @otpy.call
     async def add(self) -> int:
         self.count += 1
-        await self.acheckpoint()
+        await self.asave_state()
         return self.count
 
 

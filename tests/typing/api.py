@@ -124,11 +124,11 @@ class Lasting(otpy.GenServer):
 
     @otpy.call
     def save(self) -> None:
-        self.checkpoint()
+        self.save_state()
 
     @otpy.call
     async def save_later(self) -> None:
-        await self.acheckpoint()
+        await self.asave_state()
 
 
 def run_with_state() -> None:

@@ -213,7 +213,7 @@ class Inside:
             redact = _hide_all if terms["redact"] is True else terms["redact"]
             system.show = veil(redact, name_ref)
         if terms["state"] is not None:
-            system.checkpoints = FarStates(self.line, terms["state"])
+            system.states = FarStates(self.line, terms["state"])
         if terms["max_queue"] is not None:
             root.mailbox = InnerBox(root, terms["max_queue"], terms["overflow"], self)
         if is_async:

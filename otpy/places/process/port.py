@@ -60,7 +60,7 @@ class Port(Actor):
         ref.system.beyonds[ref] = child.view = View(child)
         terms = _terms(box.options) | {
             "redact": _carried(child, ref.system.redact),
-            "state": None if ref.system.checkpoints is None else ref.system.checkpoints.max_bytes,
+            "state": None if ref.system.states is None else ref.system.states.max_bytes,
         }
         child.line.say(Say.START, self.inside, list(args), kwargs, terms)
         box.open(child.line)

@@ -26,7 +26,7 @@ __all__ = ["Clerk", "FarStates", "carried", "hear_state", "snapshot_of"]
 
 
 class FarStates:
-    """As `Checkpoints`, inside of a process."""
+    """As `KeptStates`, inside of a process."""
 
     def __init__(self, line: Line, max_bytes: int) -> None:
         """Ask the parent by this pipe."""
@@ -35,14 +35,14 @@ class FarStates:
         self._turns = itertools.count(1)
 
     def snapshot(self, ref: Ref[Any], data: object) -> Snapshot:
-        """As `Checkpoints.snapshot`."""
+        """As `KeptStates.snapshot`."""
         from otpy.state.packing import pack_state  # noqa: PLC0415 - for who keeps states
 
         packed = pack_state(ref.path, data, self.max_bytes)
         return Snapshot(path=ref.path, number=(ref.number,), turn=next(self._turns), data=packed, ref=ref)
 
     def save(self, snapshots: Iterable[Snapshot], *, is_final: bool) -> dict[str, StateError]:
-        """As `Checkpoints.save`."""
+        """As `KeptStates.save`."""
         living: list[Snapshot] = []
         refused: dict[str, StateError] = {}
         for one in snapshots:
@@ -56,15 +56,15 @@ class FarStates:
         return refused | {path: StateError(text) for path, text in said.items()}
 
     def take(self, path: str, number: tuple[int, ...]) -> Restored | None:
-        """As `Checkpoints.take`."""
+        """As `KeptStates.take`."""
         said = self._ask("take", path, list(number))
         return None if said is None else Restored(data=said[0], saved_at=said[1], is_fresh=said[2])
 
     def settle(self, path: str, number: tuple[int, ...], *, is_begun: bool, is_excused: bool) -> None:
-        """As `Checkpoints.settle`."""
+        """As `KeptStates.settle`."""
         self._line.say(Say.STATE, 0, "settle", path, list(number), is_begun, is_excused)
 
-    def age(self, path: str) -> float | None:  # noqa: ARG002 - as `Checkpoints`
+    def age(self, path: str) -> float | None:  # noqa: ARG002 - as `KeptStates`
         """Known in the parent, where it is shown."""
         return None
 
@@ -125,7 +125,7 @@ def hear_state(child: Child, words: list[Any]) -> None:
     Raises:
         TypeError, ValueError: it has no meaning.
     """
-    store = child.ref.system.checkpoints
+    store = child.ref.system.states
     work: Callable[[], object]
     match words:
         case _ if store is None:
