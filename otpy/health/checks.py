@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 from contextlib import contextmanager
@@ -190,7 +191,10 @@ class AsyncChecker(Asker):
         self._answers.ask()
         try:
             answer: Any = await self._check.function()  # type: ignore[misc]  # it is a coroutine function
-        except Exception as error:  # noqa: BLE001 - that is its answer
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the actor is to end; else a library has let the end of a task of its own out
             self._note(exception_line(error, LIMIT))
         else:
             self._note(_problem_in(answer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ class Answer:
 
     async def __call__(self) -> object:
         self.asked += 1
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
 
@@ -52,6 +53,8 @@ def asked(system: VirtualSystem, check: object) -> None:
         (False, "it says no"),
         ("the disk is full\n", "the disk is full\\n"),
         (ConnectionError("no route"), "ConnectionError: no route"),
+        (SystemExit(3), "SystemExit: 3"),
+        (asyncio.CancelledError(), "asyncio.exceptions.CancelledError"),
     ],
 )
 def test_what_an_answer_means(answer: object, problem: str | None) -> None:
