@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 LAST_BREATH = 5.0
 """Seconds a thread that is already ending may take; only a failing test waits so long."""
@@ -52,19 +52,36 @@ SHARED = {
 """Folders whose tests stand on what the others try on each Python."""
 
 
+TESTS = Path(__file__).parent
+SHARE, _, SHARES = os.environ.get("OTPY_SHARE", "1/1").partition("/")
+
+
+def own_share(files: Iterable[Path]) -> set[Path]:
+    """Those of some files that are played here: `OTPY_SHARE=2/3` is the second of three shares."""
+    return set(sorted(files)[int(SHARE) - 1 :: int(SHARES)])
+
+
+OWN = own_share(file for folder in SHARED for file in (TESTS / folder).rglob("test_*.py"))
+"""The files of those folders that are played here; others are not even read."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the files of shared folders that others play."""
+    is_shared = _folder(collection_path) in SHARED and collection_path.match("test_*.py")
+    return True if is_shared and collection_path not in OWN else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Play a share alone of what several Pythons share, file by file: `OTPY_SHARE=2/3` is the second of three."""
-    share, _, shares = os.environ.get("OTPY_SHARE", "1/1").partition("/")
-    shared = [item for item in items if item.get_closest_marker("any_python") or _folder(item) in SHARED]
-    files = sorted({str(item.path) for item in shared})
-    own = set(files[int(share) - 1 :: int(shares)])
-    others = {item for item in shared if str(item.path) not in own}
+    """So with the other files in which something says the same of every Python."""
+    marked = [item for item in items if item.get_closest_marker("any_python") and _folder(item.path) not in SHARED]
+    own = own_share({item.path for item in marked})
+    others = {item for item in marked if item.path not in own}
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]
 
 
-def _folder(item: pytest.Item) -> str:
-    return item.path.relative_to(Path(__file__).parent).parts[0]
+def _folder(path: Path) -> str:
+    return path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) and path != TESTS else ""
 
 
 def pytest_collection_finish() -> None:
