@@ -83,7 +83,7 @@ class FarDrains:
         """
         if self._question is None:
             return True
-        parts = [self._parts.get(ref) for ref, _ in self._living()]
+        parts = [self._parts.get(ref) for ref, _ in self._waited_for()]
         return all(part is not None and part.fresh is not None and is_so(part.fresh) for part in parts)
 
     def late(self) -> list[LateRecord]:
@@ -91,7 +91,7 @@ class FarDrains:
         found: list[LateRecord] = []
         if self._question is None:
             return found
-        for ref, _ in self._living():
+        for ref, _ in self._waited_for():
             part = self._parts.get(ref)
             known = None if part is None else part.last
             silent = LateRecord(path=ref.path, why=SILENT.why, is_left=True)
@@ -119,6 +119,13 @@ class FarDrains:
             sum(one.queue for one in known),
             sum(one.resources for one in known),
         )
+
+    def _waited_for(self) -> list[tuple[Ref[Any], Beyond]]:
+        """The living; one that was started again since has its part in the phases of the work, and in no later one."""
+        living = self._living()
+        if self._question is None or self._question[0] == "handle_drain":
+            return living
+        return [(ref, beyond) for ref, beyond in living if ref in self._parts]
 
     def _living(self) -> list[tuple[Ref[Any], Beyond]]:
         beyonds = self._system.beyonds

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import otpy
+from otpy.core.record import DrainRecord
 from otpy.drain.begin import begin
 from otpy.drain.plan import Phase
 from otpy.events import DrainFailed
 from otpy.places.process.view import Look
 from otpy.runtime.death import kill
+from otpy.runtime.far_drains import FarDrains
 from otpy.runtime.waiting import waiting_callers
 from otpy.state.store import open_states
 from support.drains import Dies
@@ -70,6 +72,36 @@ def test_a_process_that_dies_of_a_hook_leaves_what_it_was_asked_for(hook: str, l
 def test_who_looks_into_a_process_is_no_caller_whose_call_fails_by_its_death(shop: otpy.System) -> None:
     ref = shop.start(otpy.GenServer)
     assert list(waiting_callers(ref, Look(ref, ref.path))) == []
+
+
+class Process:
+    """Stands for a process: answers at once that all in it are done."""
+
+    def drain(self, what: str, args: list[object], tell: Any) -> None:
+        tell(DONE)
+
+
+DONE = DrainRecord(
+    has_returned=True, is_done=True, is_at_rest=True, in_flight=0, queue=0, resources=0, late=(), failed=()
+)
+
+
+@pytest.mark.parametrize(("hook", "is_waited_for"), [("handle_drain", True), ("persist", False)])
+def test_a_process_that_is_started_again_in_a_drain_holds_up_no_phase_after_the_work(
+    shop: otpy.System, hook: str, *, is_waited_for: bool
+) -> None:
+    """It was never asked there, and would be late."""
+    beyonds: dict[Any, Any] = shop.beyonds
+    beyonds[shop.start(otpy.child(otpy.GenServer).opts(id="first"))] = Process()
+    far = FarDrains(shop, None, lambda: None)
+    far.begin(hook, "by hand", lambda: 1.0, lambda: 1.0)
+    assert far.are(lambda one: one.is_done)
+
+    again = shop.start(otpy.child(otpy.GenServer).opts(id="again"))
+    beyonds[again] = Process()
+    assert far.are(lambda one: one.is_done) is not is_waited_for
+    assert [one.path for one in far.late()] == (["shop/again"] if is_waited_for else [])
+    beyonds.clear()
 
 
 class Desk(otpy.GenServer):
