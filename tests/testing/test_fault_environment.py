@@ -103,3 +103,19 @@ def test_nothing_is_armed_without_the_variable_or_without_being_asked_for() -> N
     assert faults.from_environment({}) is None
     assert faults.from_environment({"OTPY_FAULTS": " "}) is None
     assert watches() == ()
+
+
+def test_a_second_call_arms_nothing_more() -> None:
+    environ = {"OTPY_FAULTS": "p=raise(ValueError)@2"}
+    script = faults.from_environment(environ)
+    assert script is not None
+    try:
+        assert faults.from_environment(environ) is script
+        faults.point("p")
+        with pytest.raises(ValueError, match="a fault at p"):
+            faults.point("p")
+        faults.point("p")
+        assert script.passed("p") == 3
+    finally:
+        script._disarm()
+    assert watches() == ()

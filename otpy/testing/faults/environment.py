@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import otpy.testing.faults.kinds as known
+from otpy.core.points import watches
 from otpy.core.suggest import did_you_mean
 from otpy.testing.errors import FaultError
 from otpy.testing.faults.script import Script, arm
@@ -22,6 +23,8 @@ __all__ = ["from_environment", "parse"]
 
 VARIABLE = "OTPY_FAULTS"
 
+_armed: dict[str, Script] = {}  # by what it was made of
+
 FAULT = re.compile(r"(?P<name>\w+)(\((?P<args>[^()]*)\))?(?P<options>([@*%][\w.]+)*)")
 OPTION = re.compile(r"([@*%])([\w.]+)")
 PLAIN = ("cut", "disk_full", "drop", "fsync_error", "half", "hang", "kill", "kill_actor")
@@ -31,8 +34,8 @@ NAMES = {"raise": "raises"} | {name: name for name in (*PLAIN, "jump", "slow")}
 def from_environment(environ: Mapping[str, str] | None = None) -> Script | None:
     """Arm what `OTPY_FAULTS` says, until the end of the program; nothing is armed unless a program calls this.
 
-    Call it once, where the program starts, and only in one that is under test: whoever can set the variable can have it
-    fail. That it is armed is logged as a warning by `otpy.faults`.
+    Call it where the program starts, and only in one that is under test: whoever can set the variable can have it fail.
+    A second call arms nothing more. That it is armed is logged as a warning by `otpy.faults`.
 
     Args:
         environ: where to look; `os.environ` unless given.
@@ -46,7 +49,10 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Script | None:
     text = (os.environ if environ is None else environ).get(VARIABLE, "").strip()
     if not text:
         return None
-    script = parse(text)
+    script = _armed.get(text)
+    if script in watches():
+        return script
+    script = _armed[text] = parse(text)
     arm(script)
     logging.getLogger("otpy.faults").warning("faults are armed by %s: %s", VARIABLE, text)
     return script
