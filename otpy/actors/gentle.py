@@ -12,6 +12,7 @@ from otpy.actors.stopping import Stopping
 from otpy.core.backoff import delay, is_healthy
 from otpy.core.intensity import admit
 from otpy.core.reason import RestartLimit
+from otpy.core.seconds import in_seconds
 from otpy.events.supervision import ChildGivenUp, RestartDelayed
 from otpy.runtime.mailbox import tick
 
@@ -125,7 +126,7 @@ class Gentle(Stopping):
         # A timer of this incarnation: it dies with the supervisor.
         message = (deliver_attempt, ident, pause)
         pause.timer = system.timers.after(seconds, tick, ref, message, owner=ref.extras().timers)
-        system.history.decide(ref, ident, "waits", f"{seconds:.3g} s")
+        system.history.decide(ref, ident, "waits", f"{in_seconds(seconds)}")
         system.events.emit(RestartDelayed(path=f"{self._path}/{ident}", seconds=seconds, reason=reason))
 
     def attempt(self, ident: str | int, pause: Pause) -> Flow[Stop | None]:

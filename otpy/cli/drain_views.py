@@ -9,6 +9,7 @@ from rich.text import Text
 
 from otpy.cli.formats import counted, duration
 from otpy.cli.warily import items, mappings, number, whole
+from otpy.core.seconds import in_seconds
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def drain_line(path: str, seen: Mapping[str, Any]) -> str:
 
 def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
     """How a drain has ended: how long it took, and who has overrun it, with where it was and what it had."""
-    name, took = visible(path, 500), f"{number(seen.get('since')):.3g} s"
+    name, took = visible(path, 500), f"{in_seconds(number(seen.get('since')))}"
     lines = [
         Text(f"{title}  {visible(str(one), 2_000)}", style="red")
         for title, key in (("late", "late"), ("left", "undone"))

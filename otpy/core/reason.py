@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.frames import Frame, frames_of
 from otpy.core.masking import hide
+from otpy.core.seconds import in_seconds
 from otpy.core.text import safe_repr, safe_str, type_name, visible
 from otpy.core.value import value
 
@@ -121,7 +122,7 @@ class Restart:
     """Seconds from then until the limit was reached."""
 
     def __str__(self) -> str:
-        return f"{self.child} ({self.reason}, {self.ago:.3g} s before)"
+        return f"{self.child} ({self.reason}, {in_seconds(self.ago)} before)"
 
 
 @value

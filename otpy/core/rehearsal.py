@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from otpy.core.naming import is_below
+from otpy.core.seconds import in_seconds
 from otpy.core.value import value
 
 if TYPE_CHECKING:
@@ -286,4 +287,4 @@ def _after(seconds: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return "for ever" if seconds == math.inf else f"{seconds:.3g} s"
+    return "for ever" if seconds == math.inf else f"{in_seconds(seconds)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.seconds import in_seconds
 from otpy.core.text import place_line
 from otpy.core.value import value
 from otpy.events.event import Event
@@ -26,7 +27,7 @@ class DrainBegun(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        return f"{self.path}: drains, and stops within {self.seconds:.3g} s: {self.reason}"
+        return f"{self.path}: drains, and stops within {in_seconds(self.seconds)}: {self.reason}"
 
 
 @value(kw_only=True)
@@ -48,8 +49,8 @@ class DrainPhase(Event):
         return logging.WARNING if self.late else logging.INFO
 
     def __str__(self) -> str:
-        late = f", {self.late} were late" if self.late else ""
-        return f"{self.path}: {self.phase} took {self.seconds:.3g} s{late}; {self.remaining:.3g} s are left"
+        late = f", {self.late} {'was' if self.late == 1 else 'were'} late" if self.late else ""
+        return f"{self.path}: {self.phase} took {in_seconds(self.seconds)}{late}; {in_seconds(self.remaining)} are left"
 
 
 @value(kw_only=True)
@@ -110,4 +111,4 @@ class DrainEnded(Event):
 
     def __str__(self) -> str:
         left = f"; left: {', '.join(self.undone)}" if self.undone else ""
-        return f"{self.path}: has drained and stopped in {self.seconds:.3g} s{left}"
+        return f"{self.path}: has drained and stopped in {in_seconds(self.seconds)}{left}"

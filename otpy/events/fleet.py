@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.seconds import in_seconds
 from otpy.core.text import visible
 from otpy.core.value import value
 from otpy.events.event import Event
@@ -23,7 +24,9 @@ class FleetAway(Event):
     """What it was, in words."""
 
     def __str__(self) -> str:
-        return f"{self.path}: fleet {self.fleet!r}: {self.why} for {self.seconds:.3g} s; nobody is missed for that"
+        return (
+            f"{self.path}: fleet {self.fleet!r}: {self.why} for {in_seconds(self.seconds)}; nobody is missed for that"
+        )
 
 
 @value(kw_only=True)
@@ -45,7 +48,7 @@ class FleetCalm(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        came = f"{self.arrivals} agents came in {self.seconds:.3g} s, up to {self.peak:.0f}/s"
+        came = f"{self.arrivals} agents came in {in_seconds(self.seconds)}, up to {self.peak:.0f}/s"
         return f"{self.path}: fleet {self.fleet!r}: the storm is over: {came}"
 
 
@@ -123,7 +126,7 @@ class FleetShareRecovered(Event):
 
     def __str__(self) -> str:
         group = _group(self.label, self.value)
-        well = f"{self.alive} of {self.wanted} are alive again ({self.share:.0%}) after {self.seconds:.3g} s"
+        well = f"{self.alive} of {self.wanted} are alive again ({self.share:.0%}) after {in_seconds(self.seconds)}"
         return f"{self.path}: fleet {self.fleet!r}: {group}: {well}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.seconds import in_seconds
 from otpy.core.value import value
 from otpy.events.event import Event
 
@@ -151,7 +152,7 @@ class StoreRecovered(Event):
 
     def __str__(self) -> str:
         return (
-            f"{self.path}: {self.store} keeps what it is given again, after {self.seconds:.3g} s "
+            f"{self.path}: {self.store} keeps what it is given again, after {in_seconds(self.seconds)} "
             f"in which {self.refused} requests failed"
         )
 

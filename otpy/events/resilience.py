@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.seconds import in_seconds
 from otpy.core.value import value
 from otpy.events.event import Event
 
@@ -46,7 +47,7 @@ class AutonomyChanged(Event):
 
     def __str__(self) -> str:
         went = f"autonomy {self.autonomy!r} went from {self.before} to {self.after}"
-        return f"{self.path}: {went} after {self.seconds:.3g} s: {self.why}"
+        return f"{self.path}: {went} after {in_seconds(self.seconds)}: {self.why}"
 
 
 @value(kw_only=True)
@@ -77,7 +78,7 @@ class BreakerChanged(Event):
         return logging.WARNING if is_news else logging.INFO
 
     def __str__(self) -> str:
-        then = "" if self.retry_after is None else f"; next probe in {self.retry_after:.3g} s"
+        then = "" if self.retry_after is None else f"; next probe in {in_seconds(self.retry_after)}"
         went = f"breaker {self.breaker!r} went from {self.before} to {self.after}: {self.why}{self._last()}{then}"
         return f"{self.path}: {went}"
 
@@ -193,7 +194,7 @@ class ConfigurationRecovered(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        well = f"up to date again after {self.seconds:.3g} s"
+        well = f"up to date again after {in_seconds(self.seconds)}"
         return f"{self.path}: configuration {self.configuration!r} (version {self.version}): {well}"
 
 
@@ -288,7 +289,7 @@ class OutboxRecovered(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        well = f"{self.sender!r} delivers again after {self.seconds:.3g} s; {self.rows} rows wait"
+        well = f"{self.sender!r} delivers again after {in_seconds(self.seconds)}; {self.rows} rows wait"
         return f"{self.path}: outbox {self.outbox!r}: {well}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from otpy.core.seconds import in_seconds
 from otpy.core.value import value
 from otpy.events.event import Event
 
@@ -52,7 +53,7 @@ class RollStep(Event):
 
     def __str__(self) -> str:
         detail = f": {self.detail}" if self.detail else ""
-        return f"{self.path}: {self.step} after {self.seconds:.3g} s{detail}"
+        return f"{self.path}: {self.step} after {in_seconds(self.seconds)}{detail}"
 
 
 @value(kw_only=True)
@@ -70,7 +71,7 @@ class RollEnded(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        return f"{self.path}: rolled, {self.children} started again within {self.seconds:.3g} s"
+        return f"{self.path}: rolled, {self.children} started again within {in_seconds(self.seconds)}"
 
 
 @value(kw_only=True)

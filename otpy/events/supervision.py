@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from otpy.core.reason import BadReturn, Crashed, Restart, told_restarts
+from otpy.core.seconds import in_seconds
 from otpy.core.value import value
 from otpy.events.event import Event
 
@@ -129,7 +130,7 @@ class RestartDelayed(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        return f"{self.path} is to be started again in {self.seconds:.3g} s ({self.reason})"
+        return f"{self.path} is to be started again in {in_seconds(self.seconds)} ({self.reason})"
 
 
 @value(kw_only=True)

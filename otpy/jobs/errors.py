@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otpy.core.seconds import in_seconds
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import safe_repr
 from otpy.errors import OtpyError
@@ -287,7 +288,7 @@ class StoreError(JobsError):
         """Keep them."""
         self.path, self.problem = path, problem
         self.seconds, self.tries = seconds, tries
-        lasting = f"; nothing has been kept for {seconds:.3g} s, in {tries} tries" if tries > 1 else ""
+        lasting = f"; nothing has been kept for {in_seconds(seconds)}, in {tries} tries" if tries > 1 else ""
         super().__init__(f"{path}: {problem}{lasting}")
 
 

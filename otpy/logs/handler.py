@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from otpy.core.seconds import in_seconds
 from otpy.logs.allowance import SECOND, Allowance
 from otpy.logs.keys import ActorKeys, own
 from otpy.logs.line import Formatter, as_json, line_of
@@ -130,7 +131,7 @@ def _number(storm: Storm, seconds: float) -> logging.LogRecord:
     """The line that stands for those that were left out; it has the last one's keys."""
     last: logging.LogRecord = storm.last
     record = logging.makeLogRecord(vars(last))
-    record.otpy_text = f"{storm.left_out} more lines like this in {seconds:.3g} s; the last: {_words(last)}"
+    record.otpy_text = f"{storm.left_out} more lines like this in {in_seconds(seconds)}; the last: {_words(last)}"
     record.exc_info = record.exc_text = record.stack_info = None
     record.otpy_storm = {"lines": storm.left_out, "within": round(seconds, 3)}
     return record

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from otpy.core.seconds import in_seconds
 from otpy.core.suggest import did_you_mean
 from otpy.core.text import aloud, exception_line, safe_repr
 from otpy.errors import OtpyError
@@ -63,7 +64,7 @@ class BreakerOpenError(OtpyError):
         if retry_after is None:
             text = "it was forced open, until somebody resets it"
         elif retry_after > 0:
-            text = f"it lets the next call through in {retry_after:.3g} s"
+            text = f"it lets the next call through in {in_seconds(retry_after)}"
         else:
             text = "others are finding out whether it may close"
         super().__init__(f"breaker {breaker!r} is open: {text}")
@@ -95,7 +96,7 @@ class LaterError(OtpyError):
 
     def __init__(self, retry_after: float) -> None:
         """In so many seconds."""
-        super().__init__(f"the receiver wants to be asked again in {retry_after:.3g} s")
+        super().__init__(f"the receiver wants to be asked again in {in_seconds(retry_after)}")
         self.retry_after = retry_after
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 
+from otpy.core.seconds import in_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -47,7 +49,7 @@ class Link(psycopg.Connection[Any]):
                 if not ready and monotonic() > until:
                     gen.close()
                     self.close()
-                    raise SilentError(f"no answer for {patience:.3g} s")
+                    raise SilentError(f"no answer for {in_seconds(patience)}")
                 wanted = gen.send(ready)
         except StopIteration as end:
             found: T = end.value
