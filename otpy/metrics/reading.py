@@ -48,14 +48,12 @@ class Bound:
 
     def key(self, name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
         """The labels, or what stands for all beyond the bound."""
-        if any(len(label) > MOST_TEXT for label in labels):
-            return (OTHER,) * len(labels)
         fixed = 1 if CATALOGUE[name].labels[-1:] in FIXED else 0
         head = labels[: len(labels) - fixed]
         known = self._known.setdefault(name, set())
         if head in known:
             return labels
-        if len(known) >= self._most:
+        if len(known) >= self._most or any(len(label) > MOST_TEXT for label in head):
             return (*(OTHER,) * len(head), *labels[len(head) :])
         known.add(head)
         return labels

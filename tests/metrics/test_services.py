@@ -8,6 +8,7 @@ import pytest
 
 from otpy.fleet import FleetView
 from otpy.metrics import Metrics
+from otpy.metrics.reading import Bound, Sheet
 from otpy.resilience import Autonomy, Outbox, Topic
 from support.configurations import Rates, running
 from support.prometheus import figure, figures
@@ -117,3 +118,15 @@ def test_a_fleet_of_which_some_are_silent(timed: otpy.System, clock: VirtualCloc
     assert states["never_seen"] == 1
     assert figure(metrics, "otpy_fleet_share", "fleet") == pytest.approx(0.2)
     assert figure(metrics, "otpy_fleet_beats_total", "fleet") == 5
+
+
+@pytest.mark.parametrize("name", ["x" * 400, "one too many"])
+def test_what_is_beyond_the_bound_keeps_its_states_apart(name: str) -> None:
+    """Else all states of it are one, and a breaker is open and closed at once."""
+    sheet = Sheet(Bound(1))
+    sheet.set("otpy_breaker_state", 1, "known", "closed")
+    for state in ("closed", "open", "half_open"):
+        sheet.set("otpy_breaker_state", state == "open", name, state)
+
+    found = sheet.reading["otpy_breaker_state"]
+    assert [found["other", state] for state in ("closed", "open", "half_open")] == [0, 1, 0]
