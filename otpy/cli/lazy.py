@@ -17,7 +17,7 @@ from otpy.errors import OtpyError, UnforeseeableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CommandError", "CommandUsageError", "LazyGroup", "refuse_unknown"]
+__all__ = ["CommandError", "CommandUsageError", "GuessingGroup", "LazyGroup", "refuse_unknown"]
 
 ERROR_LIMIT = 2_000
 
@@ -44,7 +44,18 @@ def refuse_unknown(group: click.Group, ctx: click.Context, word: str) -> None:
         ctx.fail(f"no command {visible(word, 80)!r}: {did_you_mean(word, group.list_commands(ctx))}")
 
 
-class LazyGroup(click.Group):
+class GuessingGroup(click.Group):
+    """Answers a word that is no command of it with those there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; raises click.UsageError with the one that may be meant."""
+        refuse_unknown(self, ctx, args[0])
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(GuessingGroup):
     """Finds commands by a table of `name` to `module:attribute`."""
 
     def __init__(self, *args: Any, commands_at: Mapping[str, str], **options: Any) -> None:  # click's own, passed on
@@ -68,13 +79,6 @@ class LazyGroup(click.Group):
                 return None
             raise
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; raises click.UsageError with the one that may be meant."""
-        refuse_unknown(self, ctx, args[0])
-        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
         """Read the command line; `--help` prints here."""

@@ -6,6 +6,8 @@ from importlib.resources import files
 
 import click
 
+from otpy.cli.lazy import GuessingGroup
+
 __all__ = ["metrics"]
 
 
@@ -14,7 +16,7 @@ def _shipped(name: str) -> str:
     return (files("otpy") / "metrics" / "files" / name).read_text(encoding="utf-8")
 
 
-@click.group
+@click.group(cls=GuessingGroup)
 def metrics() -> None:
     """Print what goes with the metrics of otpy: alerts for Prometheus, a dashboard for Grafana."""
 

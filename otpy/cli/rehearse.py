@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.cli.drain_views import rehearsal_view
+from otpy.cli.lazy import GuessingGroup
 from otpy.cli.options import json_option
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
@@ -23,7 +24,7 @@ PATIENCE = 30.0
 """Seconds for the answer: mailboxes are watched for a while, and a store may have to be asked."""
 
 
-@click.group
+@click.group(cls=GuessingGroup)
 def rehearse() -> None:
     """Tell what would happen; nothing is stopped, and no actor is disturbed."""
 

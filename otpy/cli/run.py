@@ -13,7 +13,7 @@ import click
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import directory_option
 from otpy.control.rights import Rights
-from otpy.core.suggest import did_you_mean
+from otpy.core.suggest import did_you_mean, nearest
 from otpy.core.text import exception_line, type_name
 from otpy.errors import OtpyError, SpecError
 
@@ -104,11 +104,26 @@ def load(target: str) -> Any:  # whatever a module holds; what runs it says whet
     found: object = _imported(module_name)
     for part in name.split("."):
         if not hasattr(found, part):
-            hint = did_you_mean(part, [word for word in dir(found) if not word.startswith("_")])
-            raise CommandUsageError(f"{module_name} has no {name!r}: {hint}")
+            raise CommandUsageError(f"{module_name} has no {name!r}: {_hint(part, found)}")
         found = getattr(found, part)
     _check_runs(target, found)
     return found
+
+
+def _hint(word: str, place: object) -> str:
+    """What may be meant: a name that is near, or else those of trees and actors, and not all that was imported."""
+    words = [known for known in dir(place) if not known.startswith("_")]
+    if nearest(word, words) is None:
+        words = [known for known in words if _is_tree(getattr(place, known, None))] or words
+    return did_you_mean(word, words)
+
+
+def _is_tree(found: object) -> bool:
+    try:
+        _check_runs("", found)
+    except CommandUsageError:
+        return False
+    return isinstance(found, type) or not callable(found)
 
 
 def _check_runs(target: str, found: object) -> None:

@@ -99,6 +99,7 @@ def test_options_are_handed_on(otpy: Otpy, app: list[tuple[object, ...]]) -> Non
         (("./shop:Shop",), "'./shop' is no module: name it as an import does, such as shop or shop.tree"),
         (("src/shop:Shop",), "'src/shop' is no module: name it as an import does, such as shop or shop.tree"),
         (("otpy_test_shop:Shpo",), "otpy_test_shop has no 'Shpo': did you mean 'Shop'?"),
+        (("otpy_test_shop:Zzz",), "otpy_test_shop has no 'Zzz': known are Shop"),
     ],
 )
 def test_a_target_that_cannot_be_meant_is_a_usage_error(otpy: Otpy, app: object, words: list[str], line: str) -> None:

@@ -55,6 +55,11 @@ def test_who_is_not_there_is_told(directory: Path, otpy: Callable[..., Result]) 
     assert otpy("rehearse", "drain", "shop").exit_code == 2
 
 
+def test_a_word_that_is_no_command_is_answered_with_those_there_are(otpy: Callable[..., Result]) -> None:
+    assert otpy("rehearse", "shop").output.endswith("Error: no command 'shop': known are drain\n")
+    assert otpy("metrics", "rule").output.endswith("Error: no command 'rule': did you mean 'rules'?\n")
+
+
 @pytest.mark.parametrize(
     ("seen", "lines"),
     [
