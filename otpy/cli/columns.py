@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-__all__ = ["GAP", "NAME", "Layout", "Line", "Ragged", "fits", "rows"]
+__all__ = ["GAP", "NAME", "Layout", "Line", "Ragged", "fits", "hanging", "rows"]
 
 NAME = "name"
 """The first column, which every line has."""
@@ -65,6 +66,15 @@ class Ragged:
                 line.append(Segment(text.rstrip(" "), style, control))
             yield from line
             yield Segment.line()
+
+
+def hanging(mark: Text, text: str) -> RenderableType:
+    """A sentence behind its mark; what does not fit on one line goes on below it, and not below the mark."""
+    table = Table.grid()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(mark, Text(text))
+    return Ragged(table)
 
 
 def rows(lines: Sequence[Line], width: int, layout: Layout) -> Text:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
+from otpy.cli.columns import hanging
 from otpy.cli.formats import counted, duration
 from otpy.cli.warily import items, mappings, number, whole
 from otpy.core.seconds import in_seconds
@@ -34,7 +35,7 @@ FEW = 5
 
 def rehearsal_view(name: str, seen: Mapping[str, Any]) -> RenderableType:
     """What would be late, one a line, and who takes part with which hooks."""
-    lines = [_late_line(one) for one in mappings(seen.get("late"))]
+    lines: list[RenderableType] = [_late_line(one) for one in mappings(seen.get("late"))]
     within = f"{number(seen.get('within')):g} s"
     levels = [one.get("level") for one in mappings(seen.get("late"))]
     late, doubts = levels.count("late"), levels.count("doubt")
@@ -64,8 +65,8 @@ def drain_line(path: str, seen: Mapping[str, Any]) -> str:
 def ended_view(path: str, seen: Mapping[str, Any]) -> RenderableType:
     """How a drain has ended: how long it took, and who has overrun it, with where it was and what it had."""
     name, took = visible(path, 500), f"{in_seconds(number(seen.get('since')))}"
-    lines = [
-        Text(f"{title}  {visible(str(one), 2_000)}", style="red")
+    lines: list[RenderableType] = [
+        hanging(Text(f"{title}  ", style="red"), visible(str(one), 2_000))
         for title, key in (("late", "late"), ("left", "undone"))
         for one in items(seen.get(key))
     ]
@@ -150,7 +151,7 @@ def _taking_part(hooks: list[Mapping[str, Any]]) -> Iterator[Text]:
         yield Text(f"with {words}: {', '.join(paths[:FEW])}{more}")
 
 
-def _late_line(one: Mapping[str, Any]) -> Text:
+def _late_line(one: Mapping[str, Any]) -> RenderableType:
     level = str(one.get("level"))
-    line = Text(f"{visible(level, 20):<6}", style=STYLES.get(level, ""))
-    return line.append(f"{visible(str(one.get('path')), 500)}: {visible(str(one.get('text')), 2_000)}", style="default")
+    mark = Text(f"{visible(level, 20):<6}", style=STYLES.get(level, ""))
+    return hanging(mark, f"{visible(str(one.get('path')), 500)}: {visible(str(one.get('text')), 2_000)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from otpy.cli.columns import Layout, Line, rows
+from otpy.cli.columns import Layout, Line, hanging, rows
 from otpy.cli.formats import counted
 from otpy.cli.views import MAX_GUIDES
 from otpy.core.part import SEALED
@@ -61,10 +61,10 @@ def check_view(root: Part | None, findings: Sequence[Finding], width: int, guide
     return Group(*parts, *map(finding_line, findings))
 
 
-def finding_line(finding: Finding) -> Text:
-    """What was found, in one line."""
-    line = Text(f"{finding.level:<8}", style=STYLES[finding.level])
-    return line.append(f"{visible(finding.path, 500)}: {visible(finding.text, 2_000)}", style="default")
+def finding_line(finding: Finding) -> RenderableType:
+    """What was found, in one line, as long as it fits."""
+    mark = Text(f"{finding.level:<8}", style=STYLES[finding.level])
+    return hanging(mark, f"{visible(finding.path, 500)}: {visible(finding.text, 2_000)}")
 
 
 def explain_view(path: str, end: str, rounds: Sequence[Round], passed: Sequence[Threshold]) -> RenderableType:

@@ -55,6 +55,16 @@ def test_who_is_not_there_is_told(directory: Path, otpy: Callable[..., Result]) 
     assert otpy("rehearse", "drain", "shop").exit_code == 2
 
 
+def test_a_long_finding_goes_on_beside_its_mark() -> None:
+    console = Console(width=40)
+    with console.capture() as drawn:
+        console.print(rehearsal_view("s", {"late": [{"level": "late", "path": "s/a", "text": "so long " * 8}]}))
+    assert drawn.get().splitlines()[:2] == [
+        "late  s/a: so long so long so long so",
+        "      long so long so long so long so",
+    ]
+
+
 def test_a_word_that_is_no_command_is_answered_with_those_there_are(otpy: Callable[..., Result]) -> None:
     assert otpy("rehearse", "shop").output.endswith("Error: no command 'shop': known are drain\n")
     assert otpy("metrics", "rule").output.endswith("Error: no command 'rule': did you mean 'rules'?\n")
