@@ -49,13 +49,14 @@ def fleet(reach: Reach, name: str | None, *, as_json: bool, watching: bool, inte
     words = {"fleet": look["which"], "by": look["by"], "state": look["state"], "labels": _pairs(look["labels"])}
     given = {word: value for word, value in words.items() if value}
     screen = console()
+    view = {"by": look["by"], "wants_agents": bool(look["state"] or look["labels"])}
     with _Fleet(reach, name or reach.only_one(), "fleet", {"limit": look["limit"]} | given) as asking:
         if as_json:
             repeat_lines(asking.line, ticks(interval)) if watching else click.echo(json.dumps(asking.ask(), indent=2))
         elif watching:
-            repeat(lambda: fleet_view(asking.ask(), screen.width, by=look["by"]), asking.path, screen, ticks(interval))
+            repeat(lambda: fleet_view(asking.ask(), screen.width, **view), asking.path, screen, ticks(interval))
         else:
-            screen.print(fleet_view(asking.ask(), screen.width, by=look["by"]))
+            screen.print(fleet_view(asking.ask(), screen.width, **view))
 
 
 class _Fleet(Asking):

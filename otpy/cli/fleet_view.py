@@ -25,8 +25,8 @@ AGENTS = Layout(("state", "heard", "labels", "why"), ("labels",), least_name=16)
 STYLES = {"alive": "green", "silent": "yellow", "dead": "red", "never_seen": "red", "degraded": "yellow"}
 
 
-def fleet_view(seen: object, width: int, *, by: str | None) -> RenderableType:
-    """The fleet, a group a line; then the agents that were asked for; then what is the matter with the hub itself."""
+def fleet_view(seen: object, width: int, *, by: str | None, wants_agents: bool = False) -> RenderableType:
+    """The fleet, a group a line; what is the matter with the hub itself; then the agents, if some were asked for."""
     said = mapping(seen)
     look = mapping(said.get("look"))
     whole = _group(mapping(look.get("whole")), shown(said.get("fleet")) if by is None else "all")
@@ -40,6 +40,8 @@ def fleet_view(seen: object, width: int, *, by: str | None) -> RenderableType:
     agents = mappings(said.get("agents"))
     if agents:
         parts += [Text(""), rows([_agent(one) for one in agents], width, AGENTS)]
+    elif wants_agents:
+        parts += [Text(""), Text("no agent is as asked for")]
     if said.get("has_more_agents") is True:
         parts.append(Text("and more: --limit shows them"))
     return Group(*parts)

@@ -153,3 +153,8 @@ def test_what_the_matter_is_with_the_hub_itself_is_noted() -> None:
     assert "the hub hears nobody at all" in said
     assert "a storm" in said
     assert "beats passed over: 3 fenced, 1 malformed" in said
+
+
+def test_agents_that_were_asked_for_and_are_not_there_are_no_silence() -> None:
+    assert drawn(fleet_view({}, 100, by=None, wants_agents=True)).endswith("\nno agent is as asked for\n")
+    assert "asked for" not in drawn(fleet_view({}, 100, by=None))
