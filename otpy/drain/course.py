@@ -88,12 +88,14 @@ class Course:
 
     def hasten(self, within: float) -> None:
         """Have it over in so many seconds, if that is earlier than it would be."""
-        plan = self.plan.hastened(self.system.clock.now(), within)
-        if plan != self.plan:
+        with self.system.lock:  # of two who want it earlier at once, the earlier one must not be overwritten
+            plan = self.plan.hastened(self.system.clock.now(), within)
+            if plan == self.plan:
+                return
             self.plan = plan
             self.draining = Draining(self.draining.reason, self.draining.since, plan.deadline)
             self.publish()
-            self.wake()
+        self.wake()
 
     def cut(self, why: str) -> None:
         """Have it wait for nobody any longer."""

@@ -1,0 +1,59 @@
+"""Of several who want a drain to be over earlier at the same moment, the earliest holds."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from otpy.drain.course import Course
+from otpy.drain.plan import Plan
+from otpy.runtime.draining import Draining
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    import pytest
+
+    import otpy
+
+
+class Told:
+    """A lock that tells when another thread asks for it."""
+
+    def __init__(self, lock: Any, owner: int, asked: threading.Event) -> None:  # Any: an RLock
+        self.lock, self.owner, self.asked = lock, owner, asked
+
+    def __enter__(self) -> None:
+        if threading.get_ident() != self.owner:
+            self.asked.set()
+        self.lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.lock.release()
+
+
+def test_an_earlier_wish_is_not_overwritten_by_a_later_one(shop: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    course = Course(shop, None, Draining("SIGTERM", 0.0, 25.0))
+    came = threading.Event()  # the other thread is done, or waits for the lock
+    monkeypatch.setattr(shop, "lock", Told(shop.lock, threading.get_ident(), came))
+    hastened = Plan.hastened
+    others: list[threading.Thread] = []
+
+    def earlier() -> None:
+        course.hasten(2.0)
+        came.set()
+
+    def slow(plan: Plan, now: float, budget: float) -> Plan:
+        if budget == 5.0:
+            others.append(threading.Thread(target=earlier))
+            others[0].start()
+            came.wait()
+        return hastened(plan, now, budget)
+
+    monkeypatch.setattr(Plan, "hastened", slow)
+    course.hasten(5.0)
+    others[0].join()
+
+    assert (course.remaining(), course.draining.deadline) == (2.0, 2.0)
