@@ -37,7 +37,7 @@ class Rolls:
     def __init__(self, system: System) -> None:
         """None yet."""
         self._system = system
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards that a roll begins only where none goes on; rolls tell without it
         self._looks: dict[str, RollLook] = {}  # written by the rolls, each its own
         self._refs: dict[str, Ref[Roll]] = {}
 
@@ -127,7 +127,7 @@ class Rolls:
 
 
 _ALL: WeakKeyDictionary[System, Rolls] = WeakKeyDictionary()
-_LOCK = threading.Lock()
+_LOCK = threading.Lock()  # guards that a system has one
 
 
 def roll(system: Inspected, params: Params) -> object:

@@ -84,7 +84,7 @@ class Clerk:
     def __init__(self) -> None:
         """Nothing to do."""
         self._work: deque[Callable[[], None]] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # guards both: whoever finds nobody at work begins a thread, and it alone
         self._is_at_work = False
 
     def do(self, work: Callable[[], None]) -> None:
