@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "OwnedFile", "set_aside"]
 
+MOVED = "somebody has removed it, or put another one in its place, while the program has it open"
+
 _LEFT: list[sqlite3.Connection] = []
 """Connections that came into this process by a fork. To close them here would touch the parent's file."""
 
@@ -76,6 +78,8 @@ class OwnedFile:
             except BaseException:
                 self._lock.release()
                 raise
+            self._place = Path(os.path.realpath(path))
+            self._seen = self._place.stat()
 
     @contextmanager
     def changing(self, *, is_brief: bool = False) -> Iterator[sqlite3.Connection]:
@@ -85,6 +89,7 @@ class OwnedFile:
         """
         if self._pid != os.getpid():
             raise self._layout.error(self.path, self._layout.forked)
+        self._refuse_if_moved()
         with self.failures():
             self._mend()
             if is_brief:
@@ -111,6 +116,8 @@ class OwnedFile:
     @contextmanager
     def looking(self) -> Iterator[sqlite3.Connection]:
         """To look at it, outside of any transaction."""
+        if self._is_doubtful:  # a new connection would make another file
+            self._refuse_if_moved()
         with self.failures():
             self._mend()
             yield self._db
@@ -171,6 +178,17 @@ class OwnedFile:
             self._db.close()
             self._db = self._connect()
             self._is_doubtful = False
+
+    def _refuse_if_moved(self) -> None:
+        """What is written to a file that somebody has removed, or put another one in its place, is lost."""
+        try:
+            there = os.path.samestat(self._place.stat(), self._seen)
+        except FileNotFoundError:
+            there = False
+        except OSError:
+            return  # one that cannot be looked at may still be written to
+        if not there:
+            raise self._layout.error(self.path, MOVED)
 
     @contextmanager
     def failures(self) -> Iterator[None]:
