@@ -67,7 +67,9 @@ TREE = Layout(
     least_name=16,
     least_last=32,
 )
-PROGRAMS = Layout(("pid", "up", "actors", "threads", "zombies", "control", "otpy", "command"))
+PROGRAMS = Layout(
+    ("pid", "up", "actors", "threads", "zombies", "control", "otpy", "command"), ("otpy", "threads"), least_last=32
+)
 
 
 @dataclass(slots=True)

@@ -298,6 +298,10 @@ def test_a_command_that_is_too_long_loses_its_folder_first() -> None:
 
     assert printed(programs_view([seen], width=120), 120)[1].endswith("0.1   /srv/shop/.venv/bin/otpy run shop:Shop")
     assert printed(programs_view([seen], width=80), 80)[1].endswith("0.1   otpy run shop:Shop")
+    assert printed(programs_view([seen], width=72), 72) == [
+        "name  pid  up  actors  threads  zombies  control  command",
+        "shop  7    2m  6       3        0        read     otpy run shop:Shop",
+    ]
 
 
 @pytest.mark.parametrize(
