@@ -287,6 +287,18 @@ class Sleeper(otpy.GenServer):
         return self.heard
 
 
+def test_who_comes_to_a_jump_as_the_block_ends_changes_nothing() -> None:
+    script = Script().at("p", faults.jump(3_600.0))
+    with armed(script):
+        due = script._due("p", "code")  # on a thread that goes on only when the block is over
+    assert due is not None
+    fault, met = due
+
+    fault.act(met)
+
+    assert abs(wall_clock() / 1_000 - time.time()) < 60
+
+
 def test_a_virtual_clock_leaps_and_what_was_due_is_late(system: VirtualSystem) -> None:
     one = system.start(Sleeper)
     with armed(Script().at("lid", faults.jump(3600.0, clock="system"))):

@@ -56,18 +56,19 @@ class Holding:
             slot.resolve(None)
 
     def set_wall(self, milliseconds: int) -> None:
-        """Have the time of day be wrong by so much more."""
+        """Have the time of day be wrong by so much more, until the end; who comes late changes nothing."""
         with self._lock:
-            self._jumped += milliseconds
-        set_wall(milliseconds)
+            if not self._is_over:
+                self._jumped += milliseconds
+                set_wall(milliseconds)
 
     def end(self) -> None:
         """Take back what can be; nobody hangs from now on."""
         with self._lock:
             self._is_over = True
-            jumped, self._jumped = self._jumped, 0
+            set_wall(-self._jumped)
+            self._jumped = 0
         self.release()
-        set_wall(-jumped)
 
     def begin(self) -> None:
         """It holds whoever is told to hang, from now on."""
