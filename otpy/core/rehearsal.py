@@ -238,8 +238,8 @@ def _about_limits(actors: Sequence[Standing], within: float) -> Iterator[Late]:
     if total > within:
         most = _slowest([(seconds, path) for path, seconds in own.items()])
         text = (
-            f"its shutdown times add up to {_seconds(total)}, and there are {_seconds(within)}; most of it is for "
-            f"{most}: lower their shutdown, or give the program more"
+            f"if each took all of its shutdown time, that would be {_seconds(total)} of {_seconds(within)}; most of it "
+            f"is for {most}: lower their shutdown, or give the program more"
         )
         yield Late(level="doubt", path=actors[0].path, text=text, by=total - within)
 

@@ -115,8 +115,8 @@ def test_shutdown_times_that_add_up_are_a_doubt_and_no_more() -> None:
         (
             "doubt",
             (
-                "t: its shutdown times add up to 15 s, and there are 10 s; most of it is for t/5 5 s, t/4 4 s, "
-                "t/3 3 s and 2 more: lower their shutdown, or give the program more"
+                "t: if each took all of its shutdown time, that would be 15 s of 10 s; most of it is for t/5 5 s, "
+                "t/4 4 s, t/3 3 s and 2 more: lower their shutdown, or give the program more"
             ),
             5.0,
         )
