@@ -81,7 +81,7 @@ def test_shutdown_times_are_those_of_the_specs(system: otpy.System) -> None:
     for _ in range(3):
         many.call(otpy.DynamicSupervisor.start_with)
     (doubt,) = rehearsal_of(system, within=5.0).late
-    assert "add up to 11 s" in doubt.text  # 1 of a, 5 of all in many, 5 of f
+    assert "would be 11 s of 5 s" in doubt.text  # 1 of a, 5 of all in many, 5 of f
 
 
 def test_the_pace_of_a_mailbox_is_measured_without_its_actor(system: otpy.System) -> None:
