@@ -27,6 +27,7 @@ def wind_up(system: Application, reason: str) -> None:
     if any(ref.reason is None for ref in system.tops.copy().values()):  # nobody is there when its start has failed
         course = system.begin_drain(reason)
         _await_drain(course, until)
+        course.is_stopping = True
     told = system.draining
     if told is not None and not system.is_virtual:  # also when there is nothing to drain, as after a start that failed
         until = min(until, time.monotonic() + max(0.0, told.deadline - system.clock.now()))

@@ -106,6 +106,7 @@ def _release(course: Course) -> list[str]:
     """Stop a part that has drained, in the time that is left; returns what was left."""
     top, system = course.top, course.system
     assert top is not None  # noqa: S101 - of a whole program its own stop is the release
+    course.is_stopping = True
     timer = system.timers.after(course.remaining(), kill, top)
     try:
         if top.reason is None and top.parent is not None:

@@ -11,6 +11,7 @@ from otpy.core.text import safe_repr
 from otpy.drain.plan import Phase, Plan
 from otpy.events.draining import DrainEnded, DrainPhase
 from otpy.runtime.draining import Draining
+from otpy.runtime.stopping import kill_all
 
 if TYPE_CHECKING:
     from otpy.events.draining import DrainFailed, DrainLate
@@ -46,6 +47,8 @@ class Course:
         """What was left undone, in words."""
         self.late: list[DrainLate] = []
         """Who was not waited for any longer, the first of them."""
+        self.is_stopping = False
+        """Whether it is being stopped, in the time that was left then."""
         self.is_cut = False
         """Whether somebody has had it jump to its end."""
         self.near: NearDrains | None = None
@@ -95,6 +98,8 @@ class Course:
             self.plan = plan
             self.draining = Draining(self.draining.reason, self.draining.since, plan.deadline)
             self.publish()
+            if self.is_stopping:
+                self.system.timers.after(within, self._end_stop)
         self.wake()
 
     def cut(self, why: str) -> None:
@@ -107,6 +112,11 @@ class Course:
     def is_lost(self) -> bool:
         """Whether who drains it has ended before all phases were over, as one that was killed."""
         return self.has_ended() and self.phase not in {Phase.RELEASE, Phase.EXIT}
+
+    def _end_stop(self) -> None:
+        """The stop has had its time, and somebody has made that shorter since it began."""
+        if self.phase is Phase.RELEASE:
+            self.undone += [str(unstopped) for unstopped in kill_all(self.system, self.top)]
 
     def publish(self) -> None:
         """Let everybody know that it drains."""
@@ -140,7 +150,7 @@ class Course:
 
     def end(self, undone: list[str]) -> None:
         """It is over; `undone` is what the stop itself has left undone."""
-        self.undone += undone
+        self.undone += [one for one in undone if one not in self.undone]
         self.close_phase(Phase.EXIT, [], [])
         seconds = self.system.clock.now() - self.draining.since
         self.system.events.emit(

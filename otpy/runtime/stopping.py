@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["Unstopped", "describe_late", "stop_all"]
+__all__ = ["Unstopped", "describe_late", "kill_all", "stop_all"]
 
 
 @value
@@ -57,6 +57,11 @@ def stop_all(system: System, reason: Reason, timeout: float) -> list[Unstopped]:
             wait_idle(system, LAST_BREATH)  # who was only just thrown out of its code is about to leave it
     known = {unstopped.path for unstopped in left}
     return left + [describe_late(system, zombie) for zombie in list(system.undead) if zombie.path not in known]
+
+
+def kill_all(system: System, top: Ref[Any] | None) -> list[Unstopped]:
+    """Kill an actor and all below it, with None all of a system; tells who still ran. A stop that waits goes on."""
+    return [late for ref in ([top] if top is not None else _tops(system)) for late in _kill_below(system, ref)]
 
 
 def _tops(system: System) -> list[Ref[Any]]:

@@ -107,7 +107,7 @@ def test_a_drain_whose_own_actor_is_killed_goes_on_when_the_block_is_left() -> N
         assert agent is not None
         agent.cast(Agent.hold, gate)
         gate.reached()
-        course = system.request_drain(reason="by hand")
+        course = system.begin_drain("by hand")  # asks for no stop, which would have it go on at once
         assert course.ref is not None
         kill(course.ref)
         course.ref.monitor().wait()
@@ -121,7 +121,7 @@ def test_a_drain_whose_own_actor_is_killed_in_the_end_is_left() -> None:
     gate = Gate()
 
     def kill_it() -> None:
-        course = system.request_drain()
+        course = system.courses[None]  # not asked for: who asks has a drain go on that was killed
         course.begun.wait()
         assert course.ref is not None
         kill(course.ref)
@@ -138,3 +138,32 @@ def test_a_drain_whose_own_actor_is_killed_in_the_end_is_left() -> None:
         agent.cast(Agent.hold, gate)
         gate.reached()
     assert system.undone == ("it was cut short in quiesce: who drains it has ended: killed",)
+
+
+class Lingers(otpy.GenServer):
+    """Takes for its end as long as nobody kills it, and has the program told meanwhile to be quicker."""
+
+    trap_exit = True
+
+    def terminate(self, _: object) -> None:
+        assert isinstance(self.system, Application)
+        self.system.request_drain(self.ref.path if PARTLY in self.system.name else None, within=0.1)
+        otpy.sleep(math.inf)
+
+
+PARTLY = "part"
+
+
+@pytest.mark.parametrize("name", ["whole", PARTLY])
+def test_the_earlier_deadline_holds_also_while_all_is_being_stopped(name: str) -> None:
+    class Tree(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [otpy.child(Lingers).opts(id="lingers", shutdown=3_600.0)]
+
+    with otpy.run(Tree, name=name, control="off", shutdown=3_600.0) as system:
+        if name == PARTLY:
+            course = system.request_drain("part/lingers")
+            assert course.over.wait(10.0)
+            assert [line.partition(" did")[0] for line in course.undone] == ["part/lingers"]
+    if name == "whole":
+        assert [line.partition(" did")[0] for line in system.undone] == ["whole/lingers"]
