@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import math
 import os
@@ -85,7 +86,12 @@ def give_back(number: int, before: Any, heard: list[float]) -> None:
 
     Most programs drain in less time than that, and end; the double would take their exit code from them.
     """
-    set_handler(number, _Echo(before, heard) if _is_same_wish(heard) else before)
+    if not _is_same_wish(heard):
+        set_handler(number, before)
+        return
+    echo = _Echo(before, heard)
+    set_handler(number, echo)
+    atexit.register(echo.close, number)
 
 
 class _Echo:
@@ -94,6 +100,12 @@ class _Echo:
     def __init__(self, before: Any, heard: list[float]) -> None:
         self.before = before
         self._heard = heard
+
+    def close(self, number: int) -> None:
+        """The interpreter ends, which would give the signal its default back, before the program does."""
+        handler: object = signal.getsignal(number)
+        if handler is self and is_main_thread() and _is_same_wish(self._heard):
+            signal.signal(number, signal.SIG_IGN)
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if _is_same_wish(self._heard):

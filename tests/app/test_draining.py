@@ -199,6 +199,10 @@ def test_a_double_that_comes_after_a_quick_end_takes_no_exit_code() -> None:
         with otpy.run(Agent, control="off"):
             pass
         assert signals.handler_of(signal.SIGTERM) is not signal.SIG_DFL
+        last = signals._Echo(signal.SIG_DFL, [math.inf])  # until the program has ended, whatever the interpreter does
+        with_echo = signal.signal(signal.SIGTERM, last)
+        last.close(signal.SIGTERM)
+        assert signal.signal(signal.SIGTERM, with_echo) is signal.SIG_IGN
         echo = signal.getsignal(signal.SIGTERM)
         echo_of_long_ago = signals._Echo(signals.handler_of(signal.SIGTERM), [-math.inf])
         signal.signal(signal.SIGTERM, echo_of_long_ago)
