@@ -35,6 +35,9 @@ Entry = tuple["Breaker", Ticket, float, Any]
 _ENTRIES: ContextVar[Entry | None] = ContextVar("otpy_breaker_entries", default=None)
 """The `with` blocks that this thread or task is in, the innermost first: whose, with what, since when, and the rest."""
 
+BRIEF = 1.0
+"""Seconds to stop: its actor has nothing to wind up."""
+
 
 class Breaker(Switch):
     """A circuit breaker: `@payments`, `with payments:`, `async with payments:`, from any thread and task.
@@ -73,7 +76,7 @@ class Breaker(Switch):
 
     def child(self) -> ChildSpec:
         """The spec of the actor that keeps it, for the tree of the program that uses it."""
-        return ChildSpec(self.name, BreakerServer, (self,))
+        return ChildSpec(self.name, BreakerServer, (self,)).opts(shutdown=BRIEF)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Have each call of a function, or of a coroutine function, go through the breaker.

@@ -34,6 +34,9 @@ MAX_PORT = 65_535
 MAX_PATIENCE = 3_600.0
 """Seconds; what polls takes no time without end."""
 
+BRIEF = 1.0
+"""Seconds to stop: it closes its connections, and waits for nobody."""
+
 
 class HttpHealth:
     """Answers `/livez`, `/readyz` and `/metrics`: put `HttpHealth(bind="127.0.0.1:9090").child()` first into the tree.
@@ -88,7 +91,7 @@ class HttpHealth:
 
     def child(self) -> ChildSpec:
         """The spec of the actor that serves, for the tree."""
-        return child(HttpServer, self).opts(id=self.name)
+        return child(HttpServer, self).opts(id=self.name, shutdown=BRIEF)
 
 
 class HttpServer(GenServer):
