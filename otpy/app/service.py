@@ -154,7 +154,7 @@ class Service:
             return f"{name} is not live: {live}"
         if left is not None:
             return f"{name} {self._end_words(left)}"
-        if not self._is_up:
+        if "READY" not in self._told:  # the manager hears that first, also of a tree that is up by now
             return f"{name} starts"
         problem = readiness(self._system).problem
         return f"{name} runs" if problem is None else f"{name} is not ready: {problem}"

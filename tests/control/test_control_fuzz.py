@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -131,7 +132,8 @@ def test_rubbish_gets_an_answer_to_each_frame_and_leaves_nothing(
 
     assert set(threading.enumerate()) <= threads
     assert grown < GROWTH, f"{grown} blocks more after {sent} frames"
-    assert [record.getMessage() for record in caplog.records] == []
+    worse = [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
+    assert worse == [], "a frame that happens to ask for a drain may have one"
 
 
 PARAMETERS = ("path", "limit", "timeout", "state", "stack", "mailbox", "count")
