@@ -37,7 +37,9 @@ if os.environ.get("PYTHONDONTWRITEBYTECODE"):
 SHARED = {
     "cli",
     "contract",
+    "control",
     "demo",
+    "disk",
     "drain",
     "fleet",
     "health",
