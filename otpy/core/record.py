@@ -136,8 +136,6 @@ class LateRecord:
     """Where that code is."""
     names: tuple[str, ...] = ()
     """What it says is in flight."""
-    is_left: bool = False
-    """Whether nobody gives back what is not done."""
 
 
 @value(kw_only=True)

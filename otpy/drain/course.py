@@ -11,10 +11,12 @@ from otpy.core.text import safe_repr
 from otpy.drain.plan import Phase, Plan
 from otpy.events.draining import DrainEnded, DrainPhase
 from otpy.runtime.draining import Draining
+from otpy.runtime.near_drains import owing
 from otpy.runtime.stopping import kill_all
 
 if TYPE_CHECKING:
     from otpy.events.draining import DrainFailed, DrainLate
+    from otpy.runtime.drain import Drain
     from otpy.runtime.far_drains import FarDrains
     from otpy.runtime.near_drains import NearDrains
     from otpy.runtime.ref import Ref
@@ -45,6 +47,8 @@ class Course:
         """Seconds of each phase that is over."""
         self.undone: list[str] = []
         """What was left undone, in words."""
+        self.owed: list[Drain] = []
+        """Who was late with a `handle_drain`, and may give back what it has until it has stopped."""
         self.late: list[DrainLate] = []
         """Who was not waited for any longer, the first of them."""
         self.is_stopping = False
@@ -150,7 +154,8 @@ class Course:
 
     def end(self, undone: list[str]) -> None:
         """It is over; `undone` is what the stop itself has left undone."""
-        self.undone += [one for one in undone if one not in self.undone]
+        owed = [f"{drain.ref.path}: {owing(drain)}" for drain in self.owed if not drain.is_done]
+        self.undone += [one for one in (*undone, *owed) if one not in self.undone]
         self.close_phase(Phase.EXIT, [], [])
         seconds = self.system.clock.now() - self.draining.since
         self.system.events.emit(

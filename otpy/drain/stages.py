@@ -105,14 +105,15 @@ class Working(Asking):
         return False
 
     def note_late(self) -> None:
-        """Who still has work, and whether anybody gives it back: those who were asked do, the others cannot."""
+        """Who still has work, and whether anybody gives it back: those who were asked may, the others cannot."""
         super().note_late()
+        self.course.owed += self.near.undone()
         flying = [late_flight(self.phase, flight) for flight in flights_in(self.system, self.course.top)]
         known = self.near.asked
         alone = [ref for ref in self._quiet.busy if not (ref in known or ref.actor_class.otpy_is_answered_for)]
         busy = [late_actor(self.system, self.phase, ref) for ref in alone]
         self.late += [*flying, *busy]
-        far = [f"{one.path}: {one.why}" for one in self.far.late() if one.is_left]
+        far = [f"{one.path}: {one.why}" for one in self.far.late()]
         self.course.undone += [*(f"{late.path}: {late.why}" for late in (*flying, *busy)), *far]
 
     def _is_confirmed(self, *, is_tick: bool) -> bool:

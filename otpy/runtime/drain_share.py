@@ -95,12 +95,12 @@ class DrainShare:
 
     def _late(self, near: NearDrains) -> Iterator[LateRecord]:
         system, hook = self._system, self._hook
-        yield from (_record(late_drain(system, hook, drain), is_left=False) for drain in near.undone())
+        yield from (_record(late_drain(system, hook, drain)) for drain in near.undone())
         if hook == "handle_drain":
-            yield from (_record(late_flight(hook, one), is_left=True) for one in flights_in(system, None))
+            yield from (_record(late_flight(hook, one)) for one in flights_in(system, None))
             seen_to = near.asked.keys() | {one for one in self._quiet.busy if one.actor_class.otpy_is_answered_for}
             busy = (ref for ref in self._quiet.busy if ref not in seen_to)
-            yield from (_record(late_actor(system, hook, ref), is_left=True) for ref in busy)
+            yield from (_record(late_actor(system, hook, ref)) for ref in busy)
 
     def _failed(self, near: NearDrains) -> list[LateRecord]:
         found = [LateRecord(path=one.path, why=one.problem) for one in failures(self._hook, near.asked.values())]
@@ -125,7 +125,5 @@ def _left(system: System, until: float) -> float:
     return max(0.0, until - system.clock.now())
 
 
-def _record(late: DrainLate, *, is_left: bool) -> LateRecord:
-    return LateRecord(
-        path=late.path, why=late.why, thread=late.thread, frame=late.frame, names=late.names, is_left=is_left
-    )
+def _record(late: DrainLate) -> LateRecord:
+    return LateRecord(path=late.path, why=late.why, thread=late.thread, frame=late.frame, names=late.names)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FarDrains"]
 
-SILENT = LateRecord(path="", why="its process does not answer", is_left=True)
+SILENT = LateRecord(path="", why="its process does not answer")
 
 
 class _Part:
@@ -94,7 +94,7 @@ class FarDrains:
         for ref, _ in self._waited_for():
             part = self._parts.get(ref)
             known = None if part is None else part.last
-            silent = LateRecord(path=ref.path, why=SILENT.why, is_left=True)
+            silent = LateRecord(path=ref.path, why=SILENT.why)
             found += [silent] if known is None else known.late
         return found
 
@@ -106,7 +106,7 @@ class FarDrains:
         """Those that were asked and have crashed, or were killed, before all in them were done."""
         living = {ref for ref, _ in self._living()}
         return [
-            LateRecord(path=ref.path, why=ended(ref, "its process"), is_left=True)
+            LateRecord(path=ref.path, why=ended(ref, "its process"))
             for ref, part in self._parts.items()
             if not (ref in living or is_at_peace(ref) or (part.last is not None and part.last.is_done))
         ]

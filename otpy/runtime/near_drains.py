@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from otpy.runtime.ref import Ref
     from otpy.runtime.system import System
 
-__all__ = ["NearDrains", "ended", "failures", "is_at_peace", "late_actor", "late_drain", "late_flight"]
+__all__ = ["NearDrains", "ended", "failures", "is_at_peace", "late_actor", "late_drain", "late_flight", "owing"]
 
 
 class NearDrains:
@@ -119,6 +119,13 @@ def late_drain(system: System, phase: str, drain: Drain) -> DrainLate:
         why = "it has not said that it is done"
     place = describe_late(system, drain.ref)
     return DrainLate(path=place.path, phase=phase, why=why, thread=place.thread, frame=place.frame, names=drain.names)
+
+
+def owing(drain: Drain) -> str:
+    """In a sentence: who was late, and had not said that it is done either when it had stopped."""
+    named = f" ({', '.join(drain.names)})" if drain.names else ""
+    what = f"its {drain.count} in flight{named}" if drain.count else "what it had"
+    return f"it has neither finished nor given back {what}"
 
 
 def late_actor(system: System, phase: str, ref: Ref[Any]) -> DrainLate:

@@ -92,7 +92,41 @@ def test_who_is_never_done_is_late_at_six_tenths_and_named(
     assert (event.path, event.phase, event.why) == ("shop/one", "drain", "30 in flight")
     assert event.names == tuple(f"job {number}" for number in range(20))
     assert course.has_ended()
-    assert course.undone == []  # it gives back what it has when it is stopped
+    assert course.undone == []  # it may give back what it has until it has stopped
+
+
+class Lender(otpy.GenServer):
+    """Gives back what it has when it is stopped, or does not."""
+
+    trap_exit = True
+
+    def init(self, *, gives_back: bool) -> None:
+        self.gives_back = gives_back
+
+    def handle_drain(self, drain: otpy.Drain) -> otpy.NoReply:
+        self.drain = drain
+        drain.working(2, ["job 1", "job 2"])
+        return otpy.NoReply()
+
+    def terminate(self, reason: otpy.Reason) -> None:
+        if self.gives_back:
+            self.drain.done()
+
+
+@pytest.mark.parametrize("gives_back", [True, False])
+def test_who_is_late_has_until_its_stop_to_give_back_what_it_has(
+    shop: otpy.System, clock: VirtualClock, *, gives_back: bool
+) -> None:
+    shop.start(otpy.child(Lender, gives_back=gives_back).opts(id="one"))
+    course = begin(shop, "by hand", BUDGET)
+    clock.advance(6.0)
+    assert course.undone == []
+
+    shop.stop()
+    course.end([])
+
+    left = "shop/one: it has neither finished nor given back its 2 in flight (job 1, job 2)"
+    assert course.undone == ([] if gives_back else [left])
 
 
 def test_who_is_in_a_message_has_not_returned_and_its_line_is_named(

@@ -7,7 +7,7 @@ parts, then `_go_on` deals what is at hand to who rests, and sends the next exch
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import is_clean
@@ -246,10 +246,14 @@ class Scheduler(Leaving):
         now = self.setup.now()
         last = self.outbox.last(lambda job: not_begun(job, now), self.standing)
         if last is not None and self.outbox.has_words:
-            with suppress(StoreError, CallError):  # their leases end by themselves
+            try:
                 self.telling.written(self.writer.call(Writer.run, last))
+            except (StoreError, CallError):  # their leases end by themselves
+                return
         elif last is not None:  # of its wish alone nobody hears: a store that hangs must not keep the lead from its end
             self.writer.cast(Writer.submit, last, lambda _: None)
+        if self.parting is not None:
+            self.parting.drain.done()  # all has been given back
 
     # What follows.
 
