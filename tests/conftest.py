@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,5 +102,10 @@ def no_thread_left_behind() -> Iterator[None]:
     new = [thread for thread in threading.enumerate() if thread not in before]
     for thread in new:
         thread.join(LAST_BREATH)
-    left = sorted(thread.name for thread in new if thread.is_alive())
-    assert left == [], f"threads left behind: {', '.join(left)}"
+    left = [thread for thread in new if thread.is_alive()]
+    assert left == [], f"threads left behind: {''.join(_whereabouts(thread) for thread in left)}"
+
+
+def _whereabouts(thread: threading.Thread) -> str:
+    frame = sys._current_frames().get(thread.ident or 0)
+    return f"\n{thread.name}\n{''.join(traceback.format_stack(frame))}"

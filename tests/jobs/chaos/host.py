@@ -58,7 +58,7 @@ def live(folder: Path, life: Life, where: Where, url: str, lease: float = LEASE)
     except StartError:
         system.stop(timeout=5.0)
         return NO_SERVER
-    clerk = jobs.singleton("clerk", lambda fence: otpy.child(Clerk, fence).opts(shutdown=0.2), lease=lease)
+    clerk = jobs.singleton("clerk", lambda fence: otpy.child(Clerk, fence, folder).opts(shutdown=0.2), lease=lease)
     system.start(clerk)
     asking = Asking(of(system), folder, life, where)
     while not told and begun.is_alive():
@@ -72,13 +72,15 @@ def live(folder: Path, life: Life, where: Where, url: str, lease: float = LEASE)
 class Clerk(otpy.GenServer):
     """Exists once in all programs, and writes under its epoch again and again."""
 
-    def init(self, fence: jobs.Fence) -> None:
+    def init(self, fence: jobs.Fence, folder: Path) -> None:
         """Under this one."""
-        self.fence, self.jobs = fence, jobs.of(self.system).under(fence)
+        self.fence, self.folder, self.jobs = fence, folder, jobs.of(self.system).under(fence)
         self.send_interval(LEASE / 5, "write")
 
     def handle_info(self, message: object) -> None:
-        """It may be too late for it."""
+        """It may be too late for it; what is enqueued while all drain, is for programs that are still to come."""
+        if (self.folder / CALM).exists():
+            return
         with suppress(otpy.errors.OtpyError):
             tenant = f"{UNDER}{SHARED}{self.fence.name} {self.fence.epoch}"
             self.jobs.enqueue(STAMP.new("clerk").opts(tenant=tenant))
