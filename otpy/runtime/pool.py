@@ -277,7 +277,7 @@ class Pool:
                 after_turn(item)
 
     def _hand_over(self, worker: Worker, slot: Slot) -> bool:
-        """Give the token to the thread whose answer has come; False when this one is to spare and may end."""
+        """Give the token to the thread whose answer has come; False when this one may end: it is to spare, or all do."""
         seat = slot.seat
         try:
             worker.tok.pop()
@@ -293,9 +293,10 @@ class Pool:
             self.parked.append(worker)
         seat.tok.append(True)
         slot.lock.release()
-        if is_kept:
-            worker.parking.acquire()
-        return is_kept
+        if not is_kept or self.closed:  # append, then look: `close` sets it, then empties `parked`
+            return False
+        worker.parking.acquire()
+        return True
 
     def _park(self, worker: Worker) -> bool:
         """Rest without a token; False when there are enough spare threads and this one may end."""
