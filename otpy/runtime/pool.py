@@ -277,7 +277,7 @@ class Pool:
                 after_turn(item)
 
     def _hand_over(self, worker: Worker, slot: Slot) -> bool:
-        """Give the token to the thread whose answer has come; False when this one may end: it is to spare, or all do."""
+        """Give the token to the thread whose answer has come; False when this one is to end, to spare or with all."""
         seat = slot.seat
         try:
             worker.tok.pop()
