@@ -159,7 +159,7 @@ class Stopping(Moving):
             return
         wait = Wait(ref)
         more.on_left = partial(put, self.ref, (deliver_answer, wait, None))
-        if ref.actor is None:
+        if ref.actor is None:  # put there, then looked; who leaves drops the actor, then looks whom to tell
             return
         self._me.waiting = wait
         timer = self.system.timers.after(CLOSE_TIME, more.on_left)

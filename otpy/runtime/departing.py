@@ -24,7 +24,8 @@ class Departing:
         Runs in the actor's own turn, between two messages and before the next one, when the program, or the part of it
         with this actor, begins to drain; again for an incarnation that is started meanwhile. What other actors send is
         served on as before. Returns None when there is nothing to wait for; `NoReply()` when something still runs:
-        then `drain.done()` says, from any thread, that it has finished. What it raises is reported, and ends nobody.
+        then `drain.done()` says, from any thread, that it has finished. Who is late may still give back what it has in
+        its `terminate`, and says so there; else it is left undone. What it raises is reported, and ends nobody.
         """
         return None
 

@@ -80,7 +80,7 @@ class Drain:
         self.count = count
 
     def done(self) -> None:
-        """Say that there is nothing more to wait for; a second time is harmless."""
+        """Say that there is nothing more to wait for, or that it was given back; a second time is harmless."""
         if not self.is_done:
             self.is_done = True
             self.count, self.names = 0, ()
