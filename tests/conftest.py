@@ -96,9 +96,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def no_thread_left_behind() -> Iterator[None]:
-    """Fail a test that ends with a thread it did not find."""
+    """Fail a test that ends with a thread it did not find, or in the middle of an `except` of its own."""
     before = set(threading.enumerate())
     yield
+    assert sys.exception() is None, "what is raised from now on would seem to come of this"
     new = [thread for thread in threading.enumerate() if thread not in before]
     for thread in new:
         thread.join(LAST_BREATH)

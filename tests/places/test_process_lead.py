@@ -199,7 +199,8 @@ def test_an_interrupt_at_any_line_loses_no_message_and_no_child(
 def interrupt_line(number: int, far: otpy.Ref[Far], places: set[tuple[str, int]]) -> None:
     """Call, and raise before this line of what reads an answer; note where it was.
 
-    Not where a `with` ends: its lock is released in one step with the line, and no handler can come in between.
+    Not where a `with` ends: its lock is released in one step with the line, and no handler can come in between. Nor
+    where one leaves an `except`: CPython would believe ever after that this thread handles what was caught there.
     """
     count = 0
     entered: set[tuple[FrameType, int]] = set()
@@ -211,7 +212,7 @@ def interrupt_line(number: int, far: otpy.Ref[Far], places: set[tuple[str, int]]
             return trace if "/otpy/" in name else None
         if event == "line" and name.endswith(("lead.py", "listener.py")):
             here = (frame, frame.f_lineno)
-            is_new = here not in entered
+            is_new = here not in entered and sys.exception() is None
             entered.add(here)
             count += is_new
             if is_new and count == number:
