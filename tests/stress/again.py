@@ -1,8 +1,10 @@
 """Run the tests again and again, and name what fails even once.
 
     python -m tests.stress.again --runs 100
+    python -m tests.stress.again --runs 100 --beside 2 --for 600 --keep failures
     python -m tests.stress.again --runs 30 --hectic tests/runtime tests/places
 
+The tests are collected once for several runs; each run is a process of its own, with directories of its own.
 `--hectic` has threads change places as often as they can, beside a process for each processor that only computes.
 """
 
@@ -10,68 +12,177 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
+import platform
+import select
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from .lanes import ROOT, Lane, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ROOT = Path(__file__).parents[2]
-OPTIONS = ("-q", "--tb=short", "--no-header", "-p", "no:cacheprovider", "-o", "console_output_style=classic")
 HOG = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
-LAST = re.compile(r"^.* in [\d.]+s.*$", re.MULTILINE)
+AFRESH = 10
+"""Runs of one collection: it is dear, but they have its seed of hashes, and so the order of each set, in common."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run them; returns 1 when anything has failed."""
+    """Run them; returns 1 when anything has failed or was cut short."""
     asked = _parse(arguments)
-    failures: Counter[str] = Counter()
-    with _hogs((os.cpu_count() or 1) if asked.hectic else 0):
-        for number in range(1, asked.runs + 1):
-            failures.update(_run(number, asked))
-    for name, times in failures.most_common():
-        _say(f"{name} has failed in {times} of {asked.runs} runs")
-    _say(f"{asked.runs} runs, {_counted(len(failures))} failed")
-    return bool(failures)
+    with _kept(asked.keep) as kept, _hogs((os.cpu_count() or 1) if asked.hectic else 0):
+        runs = Runs(asked, kept)
+        is_whole = _until_interrupted(runs)
+    runs.sum_up()
+    return int(bool(runs.failures) or not is_whole)
+
+
+class Runs:
+    """All of them, several at once, and what has come of them."""
+
+    def __init__(self, asked: argparse.Namespace, kept: Path) -> None:
+        self.failures: Counter[str] = Counter()
+        self._asked, self._kept = asked, kept
+        self._numbers = _numbers(asked.runs, asked.minutes)
+        self._lanes: list[Lane] = []
+        self._ended = self._clean = 0
+        self._is_told = False
+
+    def play(self) -> None:
+        """Play them, as many at a time as are asked for."""
+        for _ in range(self._asked.beside):
+            self._go_on(None)
+        while self._lanes:
+            for lane in select.select(self._lanes, [], [])[0]:
+                self._hear(lane)
+
+    def close(self) -> None:
+        """End what is still played, and tell what has failed in it."""
+        for lane in self._lanes:
+            lane.hang_up()
+        while self._lanes:
+            outcome = self._lanes.pop().close()
+            if outcome is not None:
+                self._count(outcome)
+
+    def sum_up(self) -> None:
+        """Say how often what has failed."""
+        for name, times in self.failures.most_common():
+            _say(f"{name} has failed in {times} of {self._ended} runs")
+        failed = len(self.failures)
+        tests = f"{failed or 'none'} of the tests {'has' if failed < 2 else 'have'} failed"
+        _say(f"{self._ended} runs of {self._asked.runs}, {self._clean} clean, {tests}")
+
+    def _hear(self, lane: Lane) -> None:
+        outcome = lane.hear()
+        if outcome is None:
+            self._tell_what_is_played(lane)
+            return
+        self._count(outcome)
+        if lane.is_lost and lane.tests is None:
+            self._numbers.close()  # the next could not collect them either
+        self._lanes.remove(lane)
+        self._go_on(lane)
+
+    def _go_on(self, lane: Lane | None) -> None:
+        """With the next run, where there is one: in this lane, or in a new one."""
+        number = next(self._numbers, None)
+        if lane and (number is None or lane.is_lost or lane.played >= self._asked.afresh):
+            lane.close()
+            lane = None
+        if number is not None:
+            lane = lane or Lane(_words(self._asked), self._kept, self._asked.patience)
+            self._lanes.append(lane)
+            lane.order(number)
+
+    def _tell_what_is_played(self, lane: Lane) -> None:
+        if not self._is_told:
+            self._is_told = True
+            python = f"{platform.python_implementation()} {platform.python_version()}"
+            _say(f"{_commit()}; {python}; {lane.tests} tests; what fails is kept in {self._kept}")
+
+    def _count(self, outcome: Outcome) -> None:
+        self._ended += 1
+        self._clean += not outcome.failed
+        self.failures.update(outcome.failed)
+        _say(str(outcome))
+        for name in outcome.failed:
+            _say(f"  {name}")
+        if outcome.output is not None:
+            _say(f"  its output: {outcome.output}")
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=100, help="how many")
+    parser.add_argument("--beside", type=int, default=1, metavar="N", help="so many at a time; 1")
+    parser.add_argument("--afresh", type=int, default=AFRESH, metavar="N", help="collect again after so many; 10")
+    parser.add_argument("--for", type=float, dest="minutes", metavar="MINUTES", help="begin no run after so long")
+    parser.add_argument(
+        "--patience", type=float, default=3600.0, metavar="SECONDS", help="a run that takes longer hangs"
+    )
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for the output of failed runs; a temporary one")
     parser.add_argument("--hectic", action="store_true", help="with threads and processes in each other's way")
     parser.add_argument("paths", nargs="*", help="files and folders, and options of pytest behind --; the whole suite")
     return parser.parse_args(arguments)
 
 
-def _run(number: int, asked: argparse.Namespace) -> list[str]:
-    """Run once, say how it went, and return what has failed."""
-    plugins = ("-p", "stress.hectic") if asked.hectic else ()
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    began = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *OPTIONS, *plugins, *asked.paths],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    output = done.stdout + done.stderr
-    failed = FAILED.findall(output)
-    if done.returncode and not failed:
-        failed = [f"pytest itself (status {done.returncode})"]
-    found = LAST.findall(output)
-    _say(f"run {number}: {found[-1].strip('= ') if found else output[-500:]} ({time.monotonic() - began:.0f} s)")
-    if failed:
-        _say(output)
-    return failed
+def _numbers(runs: int, minutes: float | None) -> Iterator[int]:
+    until = None if minutes is None else time.monotonic() + 60 * minutes
+    for number in range(1, runs + 1):
+        if until is not None and time.monotonic() >= until:
+            return
+        yield number
+
+
+def _words(asked: argparse.Namespace) -> list[str]:
+    return [*(("-p", "stress.hectic") if asked.hectic else ()), *asked.paths]
+
+
+def _until_interrupted(runs: Runs) -> bool:
+    """Play them; a Ctrl-C or SIGTERM ends all that has been started, and is no error."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        runs.play()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return False
+    finally:
+        runs.close()
+        signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def _commit() -> str:
+    """What is tested, and whether it is what was committed."""
+    try:
+        commit = _git("log", "-1", "--format=%h %s")
+        changed = len(_git("status", "--porcelain").splitlines())
+    except (OSError, subprocess.CalledProcessError):
+        return "no commit"
+    return f"commit {commit}, {f'{changed} files differ' if changed else 'nothing differs'}"
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607
+
+
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[Path]:
+    """A folder for what is kept, which goes away when that is nothing."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="again-", dir=folder)).absolute()
+    yield made
+    with suppress(OSError):
+        made.rmdir()
 
 
 @contextmanager
@@ -84,10 +195,6 @@ def _hogs(count: int) -> Iterator[None]:
         for hog in hogs:
             hog.kill()
             hog.wait()
-
-
-def _counted(failed: int) -> str:
-    return f"{failed or 'none'} of the tests {'has' if failed < 2 else 'have'}"
 
 
 def _say(text: str) -> None:
