@@ -87,11 +87,21 @@ def _folder(path: Path) -> str:
     return path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) and path != TESTS else ""
 
 
+gc.disable()  # until all is collected: what pytest makes for ten thousand tests stays, and each look at it takes longer
+
+
 def pytest_collection_finish() -> None:
-    """Keep pytest's five thousand tests out of each later collection of garbage: it was a fifth of a run's work."""
-    gc.collect()
+    """Look for garbage from now on, though not among what is here to stay."""
     gc.freeze()
-    gc.collect()  # full ones wait for a quarter of what the last has left: of little, from now on
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor among what a file has left: pytest keeps a report of each test, and modules what they have read."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
