@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import otpy
+import otpy.app.signals
 from support.wild import Wild
 
 __all__ = ["main"]
@@ -60,6 +61,7 @@ def start_wild(system: otpy.System) -> None:
 
 def main(folder: str, *, has_slow: bool) -> None:
     """Run until told to stop; with one more that is starting all the time, or without."""
+    otpy.app.signals.GRACE = 0.0  # no key is pressed twice for one wish
     with otpy.run(Family, folder, control="off") as system:
         start_wild(system)
         if has_slow:
@@ -67,4 +69,5 @@ def main(folder: str, *, has_slow: bool) -> None:
             slow.start()
         print("ready", flush=True)  # noqa: T201 - the test waits for it
         system.wait()
+        print("told", flush=True)  # noqa: T201 - as above
     print("left", len(system.left), flush=True)  # noqa: T201 - as above
