@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ def test_a_child_that_ends_as_the_interpreter_does_harms_nobody(tmp_path: Path, 
     atexit.register(late)
     """
     before = time.monotonic()
-    with Program(tmp_path, source) as program:
+    with Program(tmp_path, source, subprocess.Popen) as program:  # in an interpreter of its own, for this is its end
         code, said, complained = program.end()
     assert (code, complained) == (0, "")
     assert said in ("starts 1", "starts 2")  # some Pythons give out no thread any more, and then nothing is started

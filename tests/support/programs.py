@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+
+from support.forked import Forked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,11 +35,11 @@ def say(*words):  # in one piece, for several threads may speak
 class Program:
     """A Python program that says things line by line."""
 
-    def __init__(self, folder: Path, source: str) -> None:
+    def __init__(self, folder: Path, source: str, start: type[subprocess.Popen[Any]] = Forked) -> None:
         """Start it; its control socket, if it has one, goes into `folder`."""
         code = HEAD + f"FOLDER = pathlib.Path({str(folder)!r})\n" + textwrap.dedent(source)
         # No buffer on this side: what was read ahead would be lost to `communicate`, which reads the pipe itself.
-        self.process = subprocess.Popen(
+        self.process = start(
             [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
 
