@@ -29,7 +29,7 @@ from otpy.core.text import visible
 from otpy.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["HELLO_TIME", "REPLY_TIME", "Client", "Endpoint", "Hello", "connect", "connect_to", "listed"]
@@ -94,7 +94,8 @@ def connect_to(name: str, directory: Path | None = None, *, hello_time: float = 
         if endpoint.name == name:
             with suppress(NoSuchSystemError):
                 return connect(endpoint, hello_time=hello_time)
-    raise _not_running(name, [one.name for one in endpoints if is_alive_in(one.directory, one.name)])
+    others = [one.name for one in endpoints if is_alive_in(one.directory, one.name)]
+    raise _not_running(name, others, directory)
 
 
 def connect(endpoint: Endpoint, *, hello_time: float = HELLO_TIME) -> Client:
@@ -238,13 +239,15 @@ def _connect_error(error: OSError, name: str, seconds: float, pid: int | None) -
         case BlockingIOError() | TimeoutError():  # its backlog is full: it takes nobody
             return NoAnswerError(name, pid, seconds)
         case ConnectionError() | FileNotFoundError():
-            return _not_running(name, [])
+            return NoSuchSystemError(f"no program {visible(name)!r} runs any more: its socket is left over")
     return RefusedError(f"the socket of {visible(name)} cannot be used: {error.strerror}")
 
 
-def _not_running(name: str, others: Iterable[str]) -> NoSuchSystemError:
-    hint = did_you_mean(name, others) if others else "see otpy ps"
-    return NoSuchSystemError(f"no program {visible(name)!r} runs: {visible(hint)}")
+def _not_running(name: str, others: Sequence[str], directory: Path | None) -> NoSuchSystemError:
+    where = "" if directory is None else f" in {visible(str(directory))}"
+    no_other = f", nor any other of yours{where}: otpy run starts one"
+    hint = f": {visible(did_you_mean(name, others))}" if others else no_other
+    return NoSuchSystemError(f"no program {visible(name)!r} runs{hint}", others)
 
 
 def _result(reply: dict[object, object]) -> object:

@@ -17,7 +17,12 @@ ControlError (OtpyError)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from otpy.errors import OtpyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "NO_VERB",
@@ -103,6 +108,11 @@ class RefusedError(ControlError, PermissionError):
 
 class NoSuchSystemError(ControlError, LookupError):
     """No program of this name runs."""
+
+    def __init__(self, message: str, running: Iterable[str] = ()) -> None:
+        """Keep the names of those that do."""
+        super().__init__(message)
+        self.running = tuple(running)
 
 
 class NoAnswerError(ControlError, TimeoutError):

@@ -108,10 +108,11 @@ def test_json_has_each_line(shop: otpy.Application, otpy: Callable[..., Result])
     assert told["ready"]["lines"][0] == {"name": "started", "problem": None, "counts": True}
 
 
-def test_a_program_that_does_not_run(otpy: Callable[..., Result]) -> None:
+def test_a_program_that_does_not_run(directory: Path, otpy: Callable[..., Result]) -> None:
     seen = otpy("health", "shop")
 
-    assert (seen.exit_code, seen.stderr) == (2, "Error: no program 'shop' runs: see otpy ps\n")
+    nobody = f"no program 'shop' runs, nor any other of yours in {directory}: otpy run starts one"
+    assert (seen.exit_code, seen.stderr) == (2, f"Error: {nobody}\n")
 
 
 def test_a_program_of_an_older_otpy_is_told_apart(

@@ -355,7 +355,7 @@ def test_jobs_that_no_agent_can_take_are_told(
         (("job",), "Error: no command 'job': did you mean 'jobs'?\n"),
         (("jobs", "pasue", "hooks", "x"), "Error: no command 'pasue': did you mean 'pause'?\n"),
         (("jobs", "lst"), "or did you mean otpy jobs list?\n"),
-        (("jobs", "zzz"), "see otpy ps\n"),
+        (("jobs", "zzz"), ": otpy run starts one\n"),
     ],
 )
 def test_a_misspelt_command_names_the_one_that_may_be_meant(

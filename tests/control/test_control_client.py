@@ -137,7 +137,9 @@ def test_a_stale_socket_is_no_program(directory: Path) -> None:
     claim = claim_name("shop", directory)
     claim.listen().close()
 
-    with pytest.raises(NoSuchSystemError, match="no program 'shop' runs: see otpy ps"):
+    with pytest.raises(
+        NoSuchSystemError, match=f"no program 'shop' runs, nor any other of yours in {directory}: otpy run "
+    ):
         connect_to("shop", directory)
 
     claim.release()
