@@ -12,6 +12,7 @@ from rich.text import Text
 from otpy.cli.formats import counted
 from otpy.cli.options import json_option
 from otpy.cli.part_views import finding_line
+from otpy.cli.paths import name_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.core.exit_codes import ExitCode
@@ -28,7 +29,7 @@ PATIENCE = 30.0
 
 
 @click.command
-@click.argument("name", required=False)
+@name_argument(required=False)
 @json_option("the findings as JSON")
 @reach_options
 def doctor(reach: Reach, name: str | None, *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from otpy.cli.drain_views import drain_line, drain_view, ended_view, is_clean
 from otpy.cli.lazy import CommandError
 from otpy.cli.options import json_option
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.warily import mapping
@@ -36,7 +37,7 @@ PATIENCE = 86_400.0
 
 
 @click.command
-@click.argument("path")
+@path_argument()
 @click.option(
     "--within", type=click.FloatRange(min=0, min_open=True), help="Seconds it may take; else the program's own."
 )
@@ -45,7 +46,7 @@ PATIENCE = 86_400.0
 @json_option("how it was in the end as JSON; with --watch each look on a line")
 @reach_options
 def drain(reach: Reach, path: str, within: float | None, *, watching: bool, no_wait: bool, as_json: bool) -> None:
-    """Have one actor, such as shop/feed, or by its name alone a whole program, finish what it has and stop.
+    """Have the actor at PATH, such as shop/feed, or by its name a whole program, finish what it has and stop.
 
     Nothing more is taken in, what runs is finished, state is saved, queues are flushed, and then all is stopped. The
     command waits for the end; it ends with 0 when nothing was left undone, else with 75.

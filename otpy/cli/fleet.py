@@ -10,6 +10,7 @@ import click
 from otpy.cli.fleet_view import fleet_view
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
+from otpy.cli.paths import name_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.watching import Asking, repeat, repeat_lines, ticks
@@ -29,7 +30,7 @@ STATES = ("alive", "degraded", "draining", "silent", "dead", "never_seen")
 
 
 @click.command
-@click.argument("name", required=False)
+@name_argument(required=False)
 @click.option("--fleet", "which", help="Which of the program's fleets, if it has several.")
 @click.option("--by", help="A line for each value of this label.")
 @click.option("--state", type=click.Choice(STATES), help="List the agents in this one.")

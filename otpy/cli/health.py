@@ -9,6 +9,7 @@ import click
 
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
+from otpy.cli.paths import name_argument
 from otpy.cli.reach import reach_options
 from otpy.control.errors import RemoteError
 from otpy.core.exit_codes import ExitCode
@@ -25,7 +26,7 @@ LINE = 600
 
 
 @click.command
-@click.argument("name", required=False)
+@name_argument(required=False)
 @click.option("--live", "questions", flag_value="live", help="Only whether it lives; else a new process must help.")
 @click.option("--ready", "questions", flag_value="ready", help="Only whether it can do its work now.")
 @click.option(

@@ -10,6 +10,7 @@ import click
 from otpy.cli.lazy import CommandUsageError
 from otpy.cli.look_views import mailbox_view, stack_view, state_view
 from otpy.cli.options import json_option
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.views import info_view
@@ -27,7 +28,7 @@ __all__ = ["info"]
 
 
 @click.command
-@click.argument("path")
+@path_argument()
 @json_option()
 @click.option("--state", is_flag=True, help="Show what it holds; the program must give the right full.")
 @click.option("--stack", is_flag=True, help="Show its Python stack alone.")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from otpy.cli.jobs_migrate import migrate
 from otpy.cli.jobs_programs import activate, hosts, names
-from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
+from otpy.cli.jobs_talk import ask, common, show_answer
 from otpy.cli.jobs_views import (
     crews_view,
     job_view,
@@ -21,6 +21,7 @@ from otpy.cli.jobs_views import (
     schedules_view,
 )
 from otpy.cli.lazy import CommandError, CommandUsageError, refuse_unknown
+from otpy.cli.paths import name_argument
 from otpy.cli.screen import console
 from otpy.control.errors import NoSuchSystemError
 from otpy.core.suggest import nearest
@@ -71,7 +72,7 @@ ids_argument = click.argument("ids", nargs=-1, required=True, type=click.IntRang
 
 
 @jobs.command("queues")
-@click.argument("name", required=False)
+@name_argument(required=False)
 @common
 def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool) -> None:
     """Show the queues of NAME: jobs by state, how long the oldest has waited, what is paused; and its crews."""
@@ -87,7 +88,7 @@ def queues(reach: Reach, name: str | None, engine: str | None, *, as_json: bool)
 
 
 @jobs.command("list")
-@click.argument("name", required=False)
+@name_argument(required=False)
 @click.option("--queue", help="Only of this one.")
 @click.option("--state", help="Only in this one: scheduled, ready, running, done, dead, cancelled, replayed.")
 @click.option("--kind", help="Only of this kind.")
@@ -100,7 +101,7 @@ def list_(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, 
 
 
 @jobs.command("dead")
-@click.argument("name", required=False)
+@name_argument(required=False)
 @click.option("--queue", help="Only of this one.")
 @click.option("--kind", help="Only of this kind.")
 @click.option("--before", type=click.IntRange(min=1), help="Only with a lower number: the next page.")
@@ -112,7 +113,7 @@ def dead(reach: Reach, name: str | None, engine: str | None, *, as_json: bool, *
 
 
 @jobs.command("show")
-@name_argument
+@name_argument()
 @click.argument("id", type=click.IntRange(min=1))
 @common
 def show(reach: Reach, name: str, engine: str | None, *, id: int, as_json: bool) -> None:
@@ -122,7 +123,7 @@ def show(reach: Reach, name: str, engine: str | None, *, id: int, as_json: bool)
 
 
 @jobs.command("cancel")
-@name_argument
+@name_argument()
 @ids_argument
 @click.option("--reason", help="Why, for those who look later.")
 @common
@@ -137,7 +138,7 @@ def cancel(
 
 
 @jobs.command("retry")
-@name_argument
+@name_argument()
 @ids_argument
 @common
 def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], as_json: bool) -> None:
@@ -149,7 +150,7 @@ def retry(reach: Reach, name: str, engine: str | None, *, ids: tuple[int, ...], 
 
 
 @jobs.command("replay")
-@name_argument
+@name_argument()
 @click.argument("ids", nargs=-1, type=click.IntRange(min=1))
 @click.option("--all", "is_all", is_flag=True, help="All dead jobs, or those that --queue and --kind leave.")
 @click.option("--queue", help="With --all: only of this one.")
@@ -195,7 +196,7 @@ def replay(
 
 
 @jobs.command("pause")
-@name_argument
+@name_argument()
 @click.argument("queue")
 @schedule_option
 @common
@@ -209,7 +210,7 @@ def pause(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedul
 
 
 @jobs.command("resume")
-@name_argument
+@name_argument()
 @click.argument("queue")
 @schedule_option
 @common
@@ -220,7 +221,7 @@ def resume(reach: Reach, name: str, engine: str | None, *, queue: str, is_schedu
 
 
 @jobs.command("schedules")
-@name_argument
+@name_argument()
 @common
 def schedules(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> None:
     """List the schedules that NAME knows, whichever program has declared them, and when their next times come."""
@@ -234,7 +235,7 @@ for command in (names, hosts, activate, migrate):
 
 
 @jobs.command("unschedule")
-@name_argument
+@name_argument()
 @click.argument("schedule")
 @common
 def unschedule(reach: Reach, name: str, engine: str | None, *, schedule: str, as_json: bool) -> None:
@@ -244,7 +245,7 @@ def unschedule(reach: Reach, name: str, engine: str | None, *, schedule: str, as
 
 
 @jobs.command("scale")
-@name_argument
+@name_argument()
 @click.argument("crew")
 @click.argument("size", type=click.IntRange(1, 10_000))
 @click.option("--spare", type=click.IntRange(0, 10_000), help="Agents beside those; as many as before unless said.")
@@ -259,7 +260,7 @@ def scale(
 
 
 @jobs.command("backup")
-@name_argument
+@name_argument()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @common
 def backup(reach: Reach, name: str, engine: str | None, *, file: Path, as_json: bool) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.cli.hosts_view import hosts_view, names_view, switched_view
-from otpy.cli.jobs_talk import ask, common, name_argument, show_answer
+from otpy.cli.jobs_talk import ask, common, show_answer
 from otpy.cli.lazy import CommandUsageError
+from otpy.cli.paths import name_argument
 from otpy.cli.screen import console
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ["activate", "hosts", "names"]
 
 
 @click.command("names")
-@name_argument
+@name_argument()
 @common
 def names(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> None:
     """List what exists once in all programs that share the store of NAME, and which of them has it."""
@@ -28,7 +29,7 @@ def names(reach: Reach, name: str, engine: str | None, *, as_json: bool) -> None
 
 
 @click.command("hosts")
-@name_argument
+@name_argument()
 @click.option("--all", "is_all", is_flag=True, help="Also those that have ended lately.")
 @common
 def hosts(reach: Reach, name: str, engine: str | None, *, is_all: bool, as_json: bool) -> None:
@@ -39,7 +40,7 @@ def hosts(reach: Reach, name: str, engine: str | None, *, is_all: bool, as_json:
 
 
 @click.command("activate")
-@name_argument
+@name_argument()
 @click.argument("version", required=False)
 @click.option("--any", "is_any", is_flag=True, help="Programs of any version, and not of VERSION alone.")
 @click.option("--force", is_flag=True, help="Also when no program that works on the store has it.")

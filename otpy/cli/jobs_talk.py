@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from otpy.cli.reach import Reach
 
-__all__ = ["ask", "common", "name_argument", "show_answer"]
+__all__ = ["ask", "common", "show_answer"]
 
 engine_option = click.option("--engine", help="Which of the program's engines, if it has several.")
-name_argument = click.argument("name")
 
 
 def common(function: Callable[..., None]) -> Callable[..., None]:

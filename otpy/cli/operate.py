@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.cli.lazy import CommandError
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.control.errors import NoAnswerError
 from otpy.core.text import visible
@@ -34,17 +35,17 @@ within_option = click.option(
 
 
 def _path_command(command: Callable[..., None]) -> click.Command:
-    return click.command(click.argument("path")(within_option(reach_options(command))))
+    return click.command(path_argument()(within_option(reach_options(command))))
 
 
 @_path_command
 def stop(reach: Reach, path: str, within: float) -> None:
-    """Stop one actor, such as shop/feed, and keep its specification; or, by its name alone, a whole program."""
+    """Stop one actor, such as shop/feed, and keep its specification; or, by its name, a whole program."""
     if "/" in path:
         _carry_out(reach, "stop", path, within)
         click.echo(f"{visible(path)} is stopped; unless it was temporary or dynamic, otpy restart starts it again")
         return
-    with reach.connect(path) as client:
+    with reach.connect_to_path(path) as client:
         client.ask("stop_system")
     click.echo(f"{visible(path)} was asked to stop")
 
@@ -73,7 +74,7 @@ patience_option = click.option(
 
 
 @click.command
-@click.argument("path")
+@path_argument()
 @click.option(
     "--for", "seconds", type=click.FloatRange(min=0, min_open=True), help="Resume it by itself after so long."
 )
@@ -87,7 +88,7 @@ def suspend(reach: Reach, path: str, seconds: float | None, within: float) -> No
 
 
 @click.command
-@click.argument("path")
+@path_argument()
 @patience_option
 @reach_options
 def resume(reach: Reach, path: str, within: float) -> None:

@@ -13,6 +13,7 @@ from otpy.cli.options import directory_option
 from otpy.control.client import HELLO_TIME, connect, connect_to, listed
 from otpy.control.errors import ControlError, GoneError, NoAnswerError, NoSuchSystemError
 from otpy.control.snapshot import Summary, from_plain
+from otpy.core.suggest import nearest
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -64,8 +65,20 @@ class Reach:
         return connect_to(name, self.directory, hello_time=self.hello_time)
 
     def connect_to_path(self, path: str) -> Client:
-        """A connection to the program in which this path lies."""
-        return self.connect(path.partition("/")[0])
+        """A connection to the program in which this path lies.
+
+        Raises:
+            NoSuchSystemError: none of this name runs; where only one does, and the name is no slip of the fingers, it
+                is taken to have been left out.
+        """
+        name = path.partition("/")[0]
+        try:
+            return self.connect(name)
+        except NoSuchSystemError as error:
+            if len(error.running) != 1 or nearest(name, error.running) is not None:
+                raise
+            whole = f"{error.running[0]}/{path}"
+            raise NoSuchSystemError(f"{error}; or did you mean {visible(whole)!r}?", error.running) from error
 
     def only_one(self) -> str:
         """The name of the one program that runs.

@@ -10,6 +10,7 @@ import click
 from otpy.cli.drain_views import rehearsal_view
 from otpy.cli.lazy import GuessingGroup
 from otpy.cli.options import json_option
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.warily import mapping, mappings
@@ -30,24 +31,24 @@ def rehearse() -> None:
 
 
 @rehearse.command
-@click.argument("name")
+@path_argument()
 @click.option(
     "--within", type=click.FloatRange(min=0, min_open=True), help="Seconds the drain would have; else the program's."
 )
 @json_option("what was found as JSON")
 @reach_options
-def drain(reach: Reach, name: str, within: float | None, *, as_json: bool) -> None:
-    """Tell what would be late, and by how much, if the program NAME were drained now.
+def drain(reach: Reach, path: str, within: float | None, *, as_json: bool) -> None:
+    """Tell what would be late, and by how much, if what is at PATH were drained now.
 
-    NAME may be the path of an actor, such as shop/feed: then of that one with all below it. It ends with 75 when
+    That is a whole program, such as shop, or one actor with all below it, such as shop/feed. It ends with 75 when
     anything would be late, else with 0.
     """
-    with reach.connect_to_path(name) as client:
-        params = {"path": name} | ({} if within is None else {"within": within})
+    with reach.connect_to_path(path) as client:
+        params = {"path": path} | ({} if within is None else {"within": within})
         facts = mapping(client.request("rehearse_drain", params, within=PATIENCE))
     if as_json:
         click.echo(json.dumps(facts, indent=2))
     else:
-        console().print(rehearsal_view(name, facts))
+        console().print(rehearsal_view(path, facts))
     if any(one.get("level") == "late" for one in mappings(facts.get("late"))):
         click.get_current_context().exit(ExitCode.LEFT_OVER)

@@ -12,6 +12,7 @@ from rich.text import Text
 from otpy.cli.drain_views import roll_view, steps_since
 from otpy.cli.lazy import CommandError, CommandUsageError
 from otpy.cli.options import json_option
+from otpy.cli.paths import joined_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.warily import mapping, whole
@@ -33,8 +34,7 @@ OVER = ("done", "stopped")
 
 
 @click.command
-@click.argument("name")
-@click.argument("path", required=False)
+@joined_argument()
 @click.option("--max-unavailable", type=click.IntRange(min=1), help="Children without service at a time (1).")
 @click.option("--healthy-after", type=click.FloatRange(min=0), help="Seconds a new one must have run well (2).")
 @click.option("--within", type=click.FloatRange(min=0, min_open=True), help="Seconds for the drain of each (25).")
@@ -44,39 +44,28 @@ OVER = ("done", "stopped")
 @click.option("--stop", "stopping", is_flag=True, help="Have a roll finish what it has begun, and begin nothing more.")
 @json_option("how it stands in the end as JSON")
 @reach_options
-def roll(
-    reach: Reach, name: str, path: str | None, *, look: bool, stopping: bool, as_json: bool, **terms: object
-) -> None:
-    """Start the children of a supervisor again, one after the other: `otpy roll shop sessions`.
+def roll(reach: Reach, path: str, *, look: bool, stopping: bool, as_json: bool, **terms: object) -> None:
+    """Start the children of the supervisor at PATH again, such as shop/sessions, one after the other.
 
     Each is drained before; the next one is begun when the new one has been well for a while. The first bad
     replacement stops it, and the rest run on as they were. The program does it: when this command is lost, it goes on.
     It ends with 75 when the roll was stopped.
     """
-    top = whole_path(name, path)
     words = {word: value for word, value in terms.items() if value is not None and value is not False}
     if (look or stopping) and (words or (look and stopping)):
         raise CommandUsageError("--look and --stop stand alone: they are about a roll that was begun before")
-    with reach.connect(name.partition("/")[0]) as client:
-        seen = _ask(client, "roll_look" if look else "roll_stop" if stopping else "roll", top, words)
+    with reach.connect_to_path(path) as client:
+        seen = _ask(client, "roll_look" if look else "roll_stop" if stopping else "roll", path, words)
         if not look:
-            seen = _followed(client, top, seen, is_silent=as_json)
+            seen = _followed(client, path, seen, is_silent=as_json)
     if not seen:
-        raise CommandError(f"{top} has not been rolled since the program began")
+        raise CommandError(f"{visible(path)} has not been rolled since the program began")
     if as_json:
         click.echo(json.dumps(seen, indent=2))
     else:
         console().print(roll_view(seen))
     if seen.get("state") == "stopped":
         click.get_current_context().exit(ExitCode.LEFT_OVER)
-
-
-def whole_path(name: str, path: str | None) -> str:
-    """The path that is meant, which may be given without the program's name."""
-    program = name.partition("/")[0]
-    if path is None:
-        return name
-    return path if path == program or path.startswith(f"{program}/") else f"{program}/{path.strip('/')}"
 
 
 def _ask(client: Client, verb: str, path: str, words: dict[str, Any]) -> dict[str, Any]:

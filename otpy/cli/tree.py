@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.cli.options import json_option
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console, guides_for
 from otpy.cli.views import tree_view
@@ -28,7 +29,7 @@ LIMIT = 50
 
 
 @click.command
-@click.argument("name", required=False)
+@path_argument(required=False)
 @json_option("one JSON object; with --watch one a line")
 @click.option("--watch", "-w", "watching", is_flag=True, help="Show it again and again, until Ctrl-C.")
 @click.option(
@@ -36,12 +37,12 @@ LIMIT = 50
 )
 @click.option("--limit", type=click.IntRange(min=0), default=LIMIT, show_default=True, help="Children of a supervisor.")
 @reach_options
-def tree(reach: Reach, name: str | None, *, as_json: bool, watching: bool, interval: float, limit: int) -> None:
-    """Show the live tree of the program NAME, or the part of it below a path such as shop/sessions.
+def tree(reach: Reach, path: str | None, *, as_json: bool, watching: bool, interval: float, limit: int) -> None:
+    """Show the live tree at PATH: of a program, such as shop, or the part of it below shop/sessions.
 
-    NAME may be left out when one program runs.
+    PATH may be left out when one program runs.
     """
-    watched = Watched(reach, name or reach.only_one(), limit)
+    watched = Watched(reach, path or reach.only_one(), limit)
     with watched:
         if not watching:
             _print_once(watched.snapshot(), as_json=as_json)

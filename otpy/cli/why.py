@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from otpy.cli.options import json_option
+from otpy.cli.paths import path_argument
 from otpy.cli.reach import reach_options
 from otpy.cli.screen import console
 from otpy.cli.why_view import why_view
@@ -23,7 +24,7 @@ LAST = 5
 
 
 @click.command
-@click.argument("path")
+@path_argument()
 @json_option()
 @click.option("--last", type=click.IntRange(min=1), default=LAST, show_default=True, help="Exits to show, at most.")
 @reach_options

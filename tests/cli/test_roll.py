@@ -103,18 +103,22 @@ def test_what_cannot_be_done_is_told(directory: Path, otpy: Callable[..., Result
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "whole"),
+    ("words", "whole"),
     [
-        ("shop", None, "shop"),
-        ("shop/shelf", None, "shop/shelf"),
-        ("shop", "shelf", "shop/shelf"),
-        ("shop", "shop/shelf", "shop/shelf"),
-        ("shop", "shop", "shop"),
-        ("shop", "shopping", "shop/shopping"),
+        (("shop",), "shop"),
+        (("shop/shelf",), "shop/shelf"),
+        (("shop", "shelf"), "shop/shelf"),
+        (("shop", "/shelf/"), "shop/shelf"),
+        (("shop", "shop/shelf"), "shop/shelf"),
+        (("shop", "shop"), "shop"),
     ],
 )
-def test_a_path_may_be_given_with_the_name_or_without(name: str, path: str | None, whole: str) -> None:
-    assert command.whole_path(name, path) == whole
+def test_a_path_may_stand_apart_from_the_name(
+    directory: Path, otpy: Callable[..., Result], words: tuple[str, ...], whole: str
+) -> None:
+    with library.run(Shop, name="shop", control_directory=directory):
+        result = otpy("roll", *words, "--look")
+    assert result.stderr == f"Error: {whole} has not been rolled since the program began\n"
 
 
 def test_nothing_that_a_program_says_is_trusted() -> None:
