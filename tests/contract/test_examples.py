@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.forked import Forked
 from support.source import ROOT
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def header(path: Path) -> re.Match[str]:
 def run(command: str) -> subprocess.CompletedProcess[str]:
     """Run a header's command from the repository's root with the Python of the tests."""
     _, *rest = shlex.split(command)
-    program = subprocess.Popen(
+    program = Forked(
         [sys.executable, *rest],
         cwd=ROOT,
         stdout=subprocess.PIPE,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Forked", "run"]
 
 NURSE = (Path(__file__).parent / "nurse.py").read_text()
-LOADED = ("otpy.front", "asyncio", "logging", "faulthandler", "runpy")
+LOADED = ("asyncio", "faulthandler", "logging", "otpy.cli.run", "otpy.cli.tree", "otpy.front", "otpy.jobs", "runpy")
 """What most programs import."""
 AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ")
 """With what the names of variables begin that an interpreter reads as it starts: others share no nurse."""

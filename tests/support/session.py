@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import stat
 import subprocess
@@ -18,6 +19,8 @@ import sys
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import TYPE_CHECKING, Self
+
+from support.forked import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +38,11 @@ PATIENCE = 30.0
 OTPY = f"import otpy.control.client as client; client.HELLO_TIME = {PATIENCE / 2}; from otpy.cli import main; main()"
 """The command line, patient with programs on a machine that has more to do: pages show it without a `--timeout`."""
 
+COMMANDS = {"otpy": ["-c", OTPY], "python": []}
+"""What these words of a page stand for: Python, with these arguments before those of the page."""
+SYNTAX = re.compile(r"[$|&;<>*?`\\(){}\[\]~#]")
+"""What only a shell understands."""
+
 FIGURE = re.compile(r"(?<![\w.])\d[\d.,:]*(?![\w.])\s?(ms|µs|s|m|h|d)?\b|\b\d[\d.]*(ms|µs|s|m|h|d)\b")
 
 
@@ -49,8 +57,8 @@ class Session:
         commands.mkdir()
         sockets = folder / "run"
         sockets.mkdir(mode=0o700)
-        _command(commands / "otpy", f'-c "{OTPY}"')
-        _command(commands / "python", "")
+        for name, arguments in COMMANDS.items():
+            _command(commands / name, shlex.join(arguments))
         self._environment = os.environ | {
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "XDG_RUNTIME_DIR": str(sockets),
@@ -123,8 +131,11 @@ class Session:
             os.killpg(program.pid, signal.SIGINT)
 
     def _open(self, command: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [SHELL, "-c", f"exec {command}"],
+        """Start it: by a shell, unless that would only start Python."""
+        name, *words = shlex.split(command)
+        is_plain = name in COMMANDS and not SYNTAX.search(command) and "-m" not in words
+        return (Forked if is_plain else subprocess.Popen)(
+            [sys.executable, *COMMANDS[name], *words] if is_plain else [SHELL, "-c", command],
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -134,17 +145,12 @@ class Session:
         )
 
     def _run(self, command: str) -> str:
-        done = subprocess.run(
-            [SHELL, "-c", command],
-            cwd=self.folder,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        return done.stdout
+        with self._open(command) as program:
+            try:
+                return program.communicate(timeout=PATIENCE)[0]
+            except subprocess.TimeoutExpired:
+                _kill(program)
+                raise
 
 
 @contextmanager
