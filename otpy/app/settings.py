@@ -20,7 +20,7 @@ from otpy.control.rights import check_rights
 from otpy.control.server import ControlServer
 from otpy.core.naming import snake
 from otpy.core.number import is_number
-from otpy.core.text import safe_repr
+from otpy.core.text import safe_repr, visible
 from otpy.core.value import value
 from otpy.errors import SpecError
 from otpy.runtime.system import LOOP_BLOCKED_AFTER, MAX_THREADS, MAX_ZOMBIES, check_blocked_after
@@ -121,10 +121,14 @@ class Settings:
     def _claim(self, name: str) -> NameClaim | None:
         """Take a name among the user's programs; one that cannot be looked into is still better than none."""
         try:
-            return claim_name(name, None if self.control_directory is None else Path(self.control_directory))
+            claim = claim_name(name, None if self.control_directory is None else Path(self.control_directory))
         except DirectoryError as error:
             log.warning("%s runs without a control socket: %s", name, error)
             return None
+        if claim.name != name:
+            other = "another program" if claim.holder is None else f"process {claim.holder}"
+            log.warning("%s has the name %s: this program runs as %s", other, visible(name), visible(claim.name))
+        return claim
 
 
 def _check_number(option: str, value: object) -> None:

@@ -48,9 +48,11 @@ def doctor(reach: Reach, name: str | None, *, as_json: bool) -> None:
         console().print(Group(*map(finding_line, found)))
     else:
         console().print(Text(f"nothing is wrong with {visible(name)}, as far as it can tell"))
+    if errors and not as_json:
+        click.echo(counted(errors, "error"), err=True)
+    if not as_json:
+        reach.tell_of_namesakes(name)
     if errors:
-        if not as_json:
-            click.echo(counted(errors, "error"), err=True)
         click.get_current_context().exit(ExitCode.FAILED)
 
 

@@ -51,13 +51,15 @@ def fleet(reach: Reach, name: str | None, *, as_json: bool, watching: bool, inte
     given = {word: value for word, value in words.items() if value}
     screen = console()
     view = {"by": look["by"], "wants_agents": bool(look["state"] or look["labels"])}
-    with _Fleet(reach, name or reach.only_one(), "fleet", {"limit": look["limit"]} | given) as asking:
+    name = name or reach.only_one()
+    with _Fleet(reach, name, "fleet", {"limit": look["limit"]} | given) as asking:
         if as_json:
             repeat_lines(asking.line, ticks(interval)) if watching else click.echo(json.dumps(asking.ask(), indent=2))
         elif watching:
             repeat(lambda: fleet_view(asking.ask(), screen.width, **view), asking.path, screen, ticks(interval))
         else:
             screen.print(fleet_view(asking.ask(), screen.width, **view))
+            reach.tell_of_namesakes(name)
 
 
 class _Fleet(Asking):

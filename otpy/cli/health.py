@@ -53,9 +53,11 @@ def health(
         click.echo(json.dumps(found, indent=2))
     elif not problems:
         click.echo(f"{visible(name)} is {' and '.join(wanted)}")
+    if problems and not as_json:
+        click.echo(f"{visible(name)} is {'; '.join(problems)}", err=True)
+    if questions is None and not as_json:  # a probe asks one of them, and wants no more
+        reach.tell_of_namesakes(name)
     if problems:
-        if not as_json:
-            click.echo(f"{visible(name)} is {'; '.join(problems)}", err=True)
         click.get_current_context().exit(ExitCode.FAILED)
 
 

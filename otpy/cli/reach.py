@@ -10,10 +10,11 @@ import click
 
 from otpy.cli.lazy import CommandUsageError
 from otpy.cli.options import directory_option
+from otpy.control.claim import is_alive_in
 from otpy.control.client import HELLO_TIME, connect, connect_to, listed
 from otpy.control.errors import ControlError, GoneError, NoAnswerError, NoSuchSystemError
 from otpy.control.snapshot import Summary, from_plain
-from otpy.core.suggest import nearest
+from otpy.core.suggest import listing, nearest
 from otpy.core.text import visible
 
 if TYPE_CHECKING:
@@ -97,6 +98,17 @@ class Reach:
             case several:
                 raise CommandUsageError(f"several programs run, name one: {', '.join(seen.name for seen in several)}")
 
+    def tell_of_namesakes(self, path: str) -> None:
+        """Say on standard error, beside what was shown, that programs run which wanted the same name.
+
+        Who has started one may have looked at another, an older one.
+        """
+        name = path.partition("/")[0]
+        found = [one for one in listed(self.directory) if _is_numbered(one.name, name)]
+        others = sorted({one.name for one in found if is_alive_in(one.directory, one.name)})
+        if others:
+            click.echo(f"there is also {visible(listing(others))}: otpy ps tells them apart", err=True)
+
     def nobody(self) -> str:
         """What to say when no program runs: also where that is so, for a folder may be misspelt."""
         where = "" if self.directory is None else f" in {visible(str(self.directory))}"
@@ -117,6 +129,12 @@ class Reach:
             return None
         except ControlError as error:
             return Seen(endpoint.name, error.pid if isinstance(error, NoAnswerError) else None, error=error)
+
+
+def _is_numbered(other: str, name: str) -> bool:
+    """Whether it is `shop-2` of `shop`, or a later one."""
+    number = other.removeprefix(f"{name}-")
+    return number != other and number.isdecimal()
 
 
 def reach_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -46,6 +46,8 @@ def tree(reach: Reach, path: str | None, *, as_json: bool, watching: bool, inter
     with watched:
         if not watching:
             _print_once(watched.snapshot(), as_json=as_json)
+            if not as_json:
+                reach.tell_of_namesakes(watched.path)
         elif as_json:
             repeat_lines(lambda: json.dumps(to_plain(watched.snapshot())), ticks(interval))
         else:

@@ -72,7 +72,7 @@ def claim_name(name: str, directory: Path | None = None) -> NameClaim:
     except BaseException:
         os.close(descriptor)
         raise
-    return NameClaim(taken, folder, descriptor, lock)
+    return NameClaim(taken, folder, descriptor, lock, None if taken == name else _holder(name, descriptor, elsewhere))
 
 
 def free_name(name: str, directory: Path | None = None) -> str:
@@ -122,9 +122,11 @@ def is_alive_in(place: Path, name: str) -> bool:
 class NameClaim:
     """A name held by this program, until `release`."""
 
-    def __init__(self, name: str, directory: Path, descriptor: int, lock: int) -> None:
+    def __init__(self, name: str, directory: Path, descriptor: int, lock: int, holder: int | None) -> None:
         self.name = name
         """The name that was free."""
+        self.holder = holder
+        """The process that has the name that was wanted, as far as known; None when it was free."""
         self.path = directory / socket_file(name)
         """Where the socket is, once `listen` was called."""
         self._directory = directory
@@ -199,6 +201,15 @@ def _first_free(name: str, folder: Path, directory: int, elsewhere: list[Path]) 
             if lock is not None:
                 return candidate, lock
     raise AssertionError  # the candidates never end
+
+
+def _holder(name: str, directory: int, elsewhere: list[Path]) -> int | None:
+    """The process that has a name which is taken: in another place where one of it runs, or in the opened directory."""
+    for place in elsewhere:
+        if is_alive_in(place, name):
+            with suppress(DirectoryError), opened_directory(place) as descriptor:
+                return holder_pid(descriptor, name)
+    return holder_pid(directory, name)
 
 
 def _take(folder: Path, directory: int, name: str) -> int | None:

@@ -51,6 +51,7 @@ def test_the_first_program_gets_the_name_and_the_others_a_number(directory: Path
             stack.callback(claim.release)
 
         assert [claim.name for claim in taken] == ["shop", "shop-2", "shop-3"]
+        assert [claim.holder for claim in taken] == [None, os.getpid(), os.getpid()]
 
 
 def test_a_name_given_back_is_free_again(directory: Path) -> None:
@@ -159,7 +160,7 @@ def test_a_name_taken_in_another_directory_of_the_user_counts(tmp_path: Path, mo
     with first.listen():
         second = claim_name("shop")
 
-    assert second.name == "shop-2"
+    assert (second.name, second.holder) == ("shop-2", os.getpid())
     first.release()
     second.release()
 
