@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from otpy.core.decision import Continue, Stop
+from otpy.core.late import asyncio
 from otpy.errors import DrainingError
 from otpy.runtime.actor import Actor
 from otpy.runtime.draining import draining_of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import asyncio
 from otpy.core.reason import Killed, Reason, RestartLimit, Shutdown, is_clean
 from otpy.drain.begin import begin
 from otpy.drain.course import check_within

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from otpy.core.late import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from otpy.app.signals import STOP_SIGNALS, give_back, handler_of, is_main_thread, stop_handler
+from otpy.core.late import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

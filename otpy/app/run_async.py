@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import logging
 from contextlib import asynccontextmanager
@@ -13,9 +12,9 @@ from otpy.app.loop_signals import loop_signals
 from otpy.app.service import service
 from otpy.app.settings import Settings
 from otpy.app.winding import left_by, wind_up
+from otpy.core.late import asyncio
 from otpy.core.spec import ChildSpec, child
 from otpy.errors import TreeFailedError
-from otpy.places.loop_borrowed import BorrowedHome
 from otpy.runtime.aside import aside
 from otpy.runtime.death import kill
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from otpy.app.application import Application
     from otpy.app.settings import RunOptions
     from otpy.control.server import ControlServer
+    from otpy.places.loop_borrowed import BorrowedHome
 
 __all__ = ["run_async"]
 
@@ -56,6 +56,8 @@ async def run_async(
         StateFileError: the file of `state` cannot be used.
         TreeFailedError: on leaving the block: the root gave up or crashed.
     """
+    from otpy.places.loop_borrowed import BorrowedHome  # noqa: PLC0415 - and with it asyncio, for who uses its loop
+
     settings = Settings(**options)
     spec = tree if isinstance(tree, ChildSpec) else child(tree, *args)
     system, server = settings.prepare(spec)

@@ -8,8 +8,24 @@ what says otherwise runs on the loop's thread. `process` has a package and a map
 
 from __future__ import annotations
 
-import otpy.places.process  # noqa: F401 - it registers itself
-from otpy.places.loop import LoopHome
-from otpy.places.thread import ThreadHome
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LoopHome", "ThreadHome"]
+import otpy.places.process
+import otpy.places.thread  # noqa: F401 - they register themselves
+from otpy.runtime.home import PLACES
+
+if TYPE_CHECKING:
+    from otpy.runtime.home import Home
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.system import System
+
+__all__: list[str] = []
+
+
+def _loop(system: System, _: Ref[Any], name: str | None) -> Home:
+    from otpy.places.loop import home_of  # noqa: PLC0415 - and with it asyncio, for who has an actor there
+
+    return home_of(system, name)
+
+
+PLACES["loop"] = _loop

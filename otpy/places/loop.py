@@ -19,7 +19,6 @@ from otpy.places.loop_worker import LoopWorker
 from otpy.runtime.async_death import async_obey
 from otpy.runtime.async_turn import async_settle
 from otpy.runtime.death import LAST_BREATH
-from otpy.runtime.home import PLACES
 from otpy.runtime.seat import sit
 from otpy.runtime.turn import after_turn
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from otpy.runtime.seat import Seat
     from otpy.runtime.system import System
 
-__all__ = ["LoopHome"]
+__all__ = ["LoopHome", "home_of"]
 
 log = logging.getLogger("otpy")
 
@@ -324,7 +323,8 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _home(system: System, _: Ref[Any], name: str | None) -> Home:
+def home_of(system: System, name: str | None) -> Home:
+    """The home of the actors on a system's loop, or on one of another name; made when first asked for."""
     place = "loop" if name is None else f"loop:{name}"
     home = system.homes.get(place)
     if home is None:
@@ -333,6 +333,3 @@ def _home(system: System, _: Ref[Any], name: str | None) -> Home:
             if home is None:
                 home = system.homes[place] = LoopHome(system, place)
     return home
-
-
-PLACES["loop"] = _home

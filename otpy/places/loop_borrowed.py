@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import asyncio
 from otpy.core.reason import Crashed
 from otpy.places.loop import LoopHome
 from otpy.places.loop_seat import LoopSeat

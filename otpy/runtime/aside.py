@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from otpy.core.late import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

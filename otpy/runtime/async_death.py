@@ -7,9 +7,9 @@ closed.
 from __future__ import annotations
 
 import logging
-from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import is_cancelled
 from otpy.core.reason import Crashed, Reason
 from otpy.errors import ActorExit
 from otpy.runtime import death
@@ -45,7 +45,7 @@ async def async_terminate(ref: Ref[Any], reason: Reason) -> Reason:
         return way_out.reason
     except BaseException as error:
         pending = ref.more.pending if ref.more is not None else None
-        if isinstance(error, CancelledError) and pending is not None:
+        if is_cancelled(error) and pending is not None:
             return pending
         return Crashed.of(error, death.BOX)
     return reason

@@ -6,11 +6,11 @@ step of it runs in the actor's own context; what a coroutine yields to its task 
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, NoReply, Reply, Stop
+from otpy.core.late import is_cancelled
 from otpy.core.reason import Crashed, Reason
 from otpy.errors import ActorExit
 from otpy.runtime import death, idle_timeout
@@ -171,7 +171,8 @@ async def _crash(ref: Ref[Any], error: BaseException) -> None:
     if ref.reason is not None:
         ref.alert = True
         return
-    if isinstance(error, ActorExit | CancelledError) and ref.more is not None and ref.more.pending is not None:
+    is_told = isinstance(error, ActorExit) or is_cancelled(error)
+    if is_told and ref.more is not None and ref.more.pending is not None:
         await async_obey(ref)
         return
     await async_end(ref, await async_terminate(ref, reason_for(error)))

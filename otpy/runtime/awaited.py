@@ -6,11 +6,11 @@ a thread that waits does: so circles of calls are found, and an order to die fin
 
 from __future__ import annotations
 
-import asyncio
 from threading import get_ident
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import asyncio
 from otpy.core.reason import NoProc
 from otpy.errors import ActorExit, DeadlockError, NoProcError
 from otpy.runtime.awaiting import refuse_circle

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from contextvars import Context
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.decision import Continue, Decision, Fail, Ignore, NoReply, Stop
+from otpy.core.late import is_cancelled
 from otpy.core.reason import BadReturn, BadSpec, Crashed, Exit, Normal, Reason, TimedOut
 from otpy.core.text import safe_repr
 from otpy.errors import ActorExit, IgnoredError, StartError, StartTimeoutError, TreeSpecError
@@ -83,9 +83,9 @@ def _failed_init(ref: Ref[Any], error: BaseException) -> StartError:
     told = ref.more.pending if ref.more is not None else None
     if isinstance(error, ActorExit):
         return fail_start(ref, error.reason)
-    if isinstance(error, CancelledError) and ref.reason is not None:
+    if is_cancelled(error) and ref.reason is not None:
         return fail_start(ref, ref.reason)
-    if isinstance(error, CancelledError) and told is not None:
+    if is_cancelled(error) and told is not None:
         return _undo_start(ref, told, StartError(ref.path, told))
     return fail_start(ref, Crashed.of(error, BOX))
 

@@ -6,9 +6,9 @@ them all at once: each watcher hears of it exactly once.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import asyncio
 from otpy.core.reason import NoProc, Reason
 from otpy.core.value import value
 from otpy.runtime.awaited import AwaitedSlot

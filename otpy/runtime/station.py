@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from threading import get_ident
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from otpy.core.late import asyncio
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:

@@ -159,6 +159,17 @@ def test_a_look_at_a_program_loads_nothing_that_runs_one() -> None:
     assert said == ["{'errors'}", "set()"]
 
 
+def test_a_program_without_coroutines_runs_without_asyncio() -> None:
+    """It were a fifth of its start. A crash asks whether it is a cancellation, and a name is waited for, without it."""
+    said = fresh("""
+        import runpy, sys
+        runpy.run_path("examples/first_tree.py", run_name="__main__")
+        print({"asyncio", "ssl", "subprocess"} & sys.modules.keys())
+    """)
+
+    assert said[-2:] == ["a new counter counted to 1", "set()"]
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_its_reference_entry(name: str) -> None:
     missing = set(exported(HOUSE[name])) - words("docs/reference", "*.md")

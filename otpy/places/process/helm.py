@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Helm"]
 
+EARLY = ("otpy.front", "asyncio", "otpy.places.loop")
+"""What the helper imports once, before all forks, when this program has it: its children are likely to need it, too."""
 
 PATIENCE = 0.5
 """Seconds in which it must have ended that was let go of; it has only to kill what is left."""
@@ -108,8 +110,8 @@ class Helm:
 
 
 def _spawn(far: int) -> subprocess.Popen[bytes]:
-    front = "import otpy.front; " if "otpy.front" in sys.modules else ""  # once, before all forks, if they need it
-    code = f"import sys; sys.path[:] = {search_path()!r}; {front}from otpy.places.process.helper import main; main()"
+    early = "".join(f"import {name}; " for name in EARLY if name in sys.modules)
+    code = f"import sys; sys.path[:] = {search_path()!r}; {early}from otpy.places.process.helper import main; main()"
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing
     return subprocess.Popen(  # noqa: S603 - our own interpreter and code
         [sys.executable, *flags, "-c", code, str(far)],
