@@ -121,8 +121,9 @@ def _begin(config: pytest.Config, notes: Path, output: Path) -> None:
     os.setsid()
     _redirect(output)
     temporary, sockets = notes / "t", notes / "run"
-    for folder in (temporary, sockets):
-        folder.mkdir(mode=0o700)
+    for folder, mode in ((notes, 0o711), (temporary, 0o1777), (sockets, 0o700)):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(mode)  # PostgreSQL runs as another user, and must get at its place among the temporary files
     os.environ.update(TMPDIR=str(temporary), XDG_RUNTIME_DIR=str(sockets))
     os.environ.pop("PYTEST_DEBUG_TEMPROOT", None)
     tempfile.tempdir = None  # asked for again by the next who wants one
@@ -158,7 +159,9 @@ def ended(pid: int, line: socket.socket, patience: float) -> dict[str, object]:
         # On SIGABRT it dumps its stacks; where nobody reads any more, its fixtures are to end what they have begun.
         os.kill(pid, signal.SIGINT if seen else signal.SIGABRT)
         select.select([watch], [], [], GRACE)
-    os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it was too young to have a group
+        os.killpg(pid, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
     os.close(watch)
     return {"status": os.waitstatus_to_exitcode(status), "hung": not seen, "processor": usage.ru_utime + usage.ru_stime}

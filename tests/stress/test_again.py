@@ -34,12 +34,16 @@ import os, pathlib, signal, tempfile, pytest
 @pytest.mark.parametrize("turn", ["a turn"])
 def test_by_turns(turn, tmp_path):
     mine = pathlib.Path(__file__).parent / f"run-{os.getpid()}"
-    mine.write_text(f"{os.getsid(0)} {tmp_path} {tempfile.gettempdir()} {hash('seed')}")
+    mine.write_text(f"{os.getsid(0)} {tmp_path} {tempfile.gettempdir()} {accessible()} {hash('seed')}")
     number = next(number for number in range(1, 9) if claimed(number))
     print("turn", number)
     assert number != 2
     if number == 3:
         os.kill(os.getpid(), signal.SIGSEGV)
+
+def accessible():
+    folder = pathlib.Path(tempfile.gettempdir())
+    return f"{folder.parent.stat().st_mode:o} {folder.stat().st_mode:o}"
 
 def claimed(number):
     try:
@@ -87,7 +91,7 @@ class Played(NamedTuple):
 
     @property
     def seen(self) -> dict[int, list[str]]:
-        """What each run has seen, by its process: its session, a path, the temporary directory, a hash."""
+        """What each run has seen, by its process: session, a path, temporary directory, modes of that and above, a hash."""
         return {int(file.name[4:]): file.read_text().split() for file in self.folder.glob("run-*")}
 
 
@@ -166,10 +170,14 @@ def test_the_output_of_what_fails_is_kept(played: Played) -> None:
 
 def test_each_run_is_a_session_with_directories_of_its_own_of_which_nothing_stays(played: Played) -> None:
     assert [int(session) for session, *_ in played.seen.values()] == [*played.seen]
-    folders = {Path(folder) for _, _, folder, _ in played.seen.values()}
+    folders = {Path(folder) for _, _, folder, *_ in played.seen.values()}
     assert len(folders) == 4
-    assert all(Path(made).is_relative_to(folder) for _, made, folder, _ in played.seen.values())
+    assert all(Path(made).is_relative_to(folder) for _, made, folder, *_ in played.seen.values())
     assert not any(folder.parent.exists() for folder in folders)
+
+
+def test_a_server_that_runs_as_another_user_gets_at_its_place_among_the_temporary_files(played: Played) -> None:
+    assert {tuple(modes) for _, _, _, *modes, _ in played.seen.values()} == {("40711", "41777")}
 
 
 def test_few_runs_have_the_order_of_sets_in_common(played: Played) -> None:
