@@ -83,13 +83,20 @@ class Part:
         self.log.close()
 
 
+def held_port(parts: ExitStack) -> int:
+    """One at which the hub may listen again and again: no other program gets it, for a socket is bound to it."""
+    held = parts.enter_context(socket.socket())
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held.getsockname()[1]
+
+
 def main(folder: Path, options: argparse.Namespace) -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     pause, seed = options.seconds / 30, options.seed
     asked = {"readings": int(options.seconds / options.every), "pace": options.every, "agents": options.agents}
     print(f"what each has, and its log, is in {folder}", flush=True)
     with ExitStack() as parts:
+        port = held_port(parts)
         hub = Part(folder, "hub", pause, port=port, rate=options.rate)
         parts.callback(hub.end)
         faults = Part(

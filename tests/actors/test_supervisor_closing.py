@@ -11,6 +11,7 @@ import pytest
 import otpy
 from otpy.actors.stopping import CLOSE_TIME
 from support.lab import tree
+from support.ports import own_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +62,12 @@ def test_the_same_below_a_dynamic_supervisor(lab: Lab) -> None:
 
 def test_a_killed_listener_finds_its_port_free_again(lab: Lab) -> None:
     """Where it did not, it spent its supervisor's limit within milliseconds."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    root = lab.system.start(tree(otpy.child(Listener, port).opts(id="a")))
-    lab.system.kill(f"{root.path}/a")
-    lab.settle()
-    (child,) = root.call(otpy.Supervisor.which_children)
-    assert child.state == "running"
+    with own_port() as port:
+        root = lab.system.start(tree(otpy.child(Listener, port).opts(id="a")))
+        lab.system.kill(f"{root.path}/a")
+        lab.settle()
+        (child,) = root.call(otpy.Supervisor.which_children)
+        assert child.state == "running"
 
 
 def test_closing_that_hangs_is_waited_for_half_a_second_and_no_longer(lab: Lab) -> None:

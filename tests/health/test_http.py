@@ -18,6 +18,7 @@ from otpy.health import HttpHealth
 from otpy.health.http import serving as servings
 from otpy.runtime.pulse import Pulse
 from otpy.testing import Recorder
+from support.ports import own_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,10 +278,15 @@ def test_a_port_that_is_taken_is_told(system: otpy.System) -> None:
             system.start(HttpHealth(bind=bind).child())
 
 
-def test_one_that_was_killed_gives_its_port_to_the_next(system: otpy.System) -> None:
+@pytest.fixture
+def port() -> Iterator[int]:
+    with own_port() as port:
+        yield port
+
+
+def test_one_that_was_killed_gives_its_port_to_the_next(port: int, system: otpy.System) -> None:
     """Its resources are closed when it comes to that, which may be after the next one has started."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        http = HttpHealth(bind=f"127.0.0.1:{free.getsockname()[1]}")
+    http = HttpHealth(bind=f"127.0.0.1:{port}")
 
     class Shop(otpy.Supervisor):
         max_restarts = 10
