@@ -91,7 +91,7 @@ class Played(NamedTuple):
 
     @property
     def seen(self) -> dict[int, list[str]]:
-        """What each run has seen, by its process: session, a path, temporary directory, modes of that and above, a hash."""
+        """By its process what each run has seen: session, a path, temporary directory, modes above and of it, hash."""
         return {int(file.name[4:]): file.read_text().split() for file in self.folder.glob("run-*")}
 
 
