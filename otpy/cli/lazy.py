@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,9 +57,11 @@ class GuessingGroup(click.Group):
 
 
 class LazyGroup(GuessingGroup):
-    """Finds commands by a table of `name` to `module:attribute`."""
+    """Finds commands by a table of `name` to `module:attribute`, and what such a command does, in one line."""
 
-    def __init__(self, *args: Any, commands_at: Mapping[str, str], **options: Any) -> None:  # click's own, passed on
+    def __init__(
+        self, *args: Any, commands_at: Mapping[str, tuple[str, str]], **options: Any
+    ) -> None:  # click's own, passed on
         """Take click's arguments, and the table."""
         super().__init__(*args, **options)
         self._commands_at = commands_at
@@ -71,14 +74,24 @@ class LazyGroup(GuessingGroup):
         """Import one command; None when its module is not there."""
         if cmd_name not in self._commands_at:
             return super().get_command(ctx, cmd_name)
-        module, _, attribute = self._commands_at[cmd_name].partition(":")
+        place, line = self._commands_at[cmd_name]
+        module, _, attribute = place.partition(":")
         try:
             command: click.Command = getattr(import_module(module), attribute)
         except ModuleNotFoundError as error:
             if error.name == module:
                 return None
             raise
+        command.short_help = line
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by the lines of the table: `--help` imports none of them."""
+        listed = dict(self.commands)
+        for name, (place, line) in self._commands_at.items():
+            if find_spec(place.partition(":")[0]):
+                listed[name] = click.Command(name, short_help=line)
+        click.Group(commands=listed).format_commands(ctx, formatter)
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:  # click's own, passed on
         """Read the command line; `--help` prints here."""

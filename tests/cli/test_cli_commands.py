@@ -239,6 +239,7 @@ def test_every_command_says_what_it_does(otpy: Otpy) -> None:
     for name, place in COMMANDS.items():
         if place != COMMANDS["demo"]:
             assert f"  {name} " in overview
+            assert place[1] in overview  # whole
             assert "Usage: otpy" in otpy(name, "--help").output
 
 
@@ -247,7 +248,9 @@ def test_the_version_is_told(otpy: Otpy) -> None:
 
 
 def test_a_command_whose_module_is_missing_is_no_command() -> None:
-    group = LazyGroup("otpy", commands_at={"gone": "otpy.cli.not_there:gone", "ps": "otpy.cli.ps:ps"})
+    group = LazyGroup(
+        "otpy", commands_at={"gone": ("otpy.cli.not_there:gone", "Go."), "ps": ("otpy.cli.ps:ps", "List.")}
+    )
 
     assert group.get_command(click.Context(group), "gone") is None
     assert CliRunner().invoke(group, ["gone"]).exit_code == ExitCode.USAGE
@@ -266,10 +269,12 @@ def test_other_ends_are_one_line_too(raised: BaseException, code: int, text: str
 
     @group.command
     def fail() -> None:
+        """Fail."""
         raise raised
 
     result = CliRunner().invoke(group, ["fail"])
 
+    assert "  fail  Fail." in CliRunner().invoke(group, ["--help"]).output
     assert (result.exit_code, result.output) == (code, text)
 
 

@@ -161,13 +161,25 @@ def test_a_look_at_a_program_loads_nothing_that_runs_one() -> None:
 
 def test_a_program_without_coroutines_runs_without_asyncio() -> None:
     """It were a fifth of its start. A crash asks whether it is a cancellation, and a name is waited for, without it."""
-    said = fresh("""
+    said = fresh(f"""
         import runpy, sys
-        runpy.run_path("examples/first_tree.py", run_name="__main__")
-        print({"asyncio", "ssl", "subprocess"} & sys.modules.keys())
+        runpy.run_path({str(ROOT / "examples/first_tree.py")!r}, run_name="__main__")
+        print({{"asyncio", "ssl", "subprocess"}} & sys.modules.keys())
     """)
 
     assert said[-2:] == ["a new counter counted to 1", "set()"]
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    said = fresh("""
+        import sys
+        from otpy.cli import main
+        main(["--help"], standalone_mode=False)
+        print(sorted({name for name in sys.modules if name.startswith("otpy.cli.")}), "rich" in sys.modules)
+    """)
+
+    assert "  why " in said[-2]
+    assert said[-1] == "['otpy.cli.lazy', 'otpy.cli.pipe'] False"
 
 
 @pytest.mark.parametrize("name", PUBLIC)
