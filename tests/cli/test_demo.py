@@ -22,6 +22,7 @@ from otpy.demo.collector import Progress, Report
 from otpy.demo.compare import Comparison, compare, plain_loop
 from otpy.demo.count_files import Agent
 from otpy.demo.files import Count, File, Problem
+from support.forked import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -217,7 +218,7 @@ def test_ctrl_c_in_the_plain_loop_ends_with_what_the_agents_found(
 @MODES
 def test_ctrl_c_stops_the_tree_cleanly(folder: Path, directory: Path, mode: list[str]) -> None:
     words = ["demo", str(folder), "--pause", "1000", "--directory", str(directory), *mode]
-    with subprocess.Popen(
+    with Forked(
         [sys.executable, "-m", "otpy.cli", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout

@@ -26,6 +26,7 @@ from otpy.demo.files import read
 from otpy.demo.trouble import Trouble
 from otpy.runtime.seat import here
 from otpy.testing import Gate
+from support.forked import Forked, run
 from support.systems import quiet
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def test_the_store_may_be_anywhere_and_is_gone_at_the_end(otpy: Otpy, folder: Pa
 def a_slow_one(*words: str) -> Iterator[subprocess.Popen[str]]:
     """A program of its own that has counted some, and is killed by SIGKILL at the end."""
     command = [sys.executable, "-m", "otpy.cli", "demo", *words, "--agents", "2", "--pause", "0.1"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
+    with Forked(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
         assert program.stderr is not None
         while not re.match(rf"agents: [1-9]\d* of {FILES}", line := program.stderr.readline()):
             assert line, "it ended by itself"
@@ -164,7 +165,7 @@ def test_a_place_that_was_removed_while_it_was_waited_for_is_made_again(
 def test_a_file_that_is_no_store_is_told_once(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "demo.db").write_text("no store at all")
     command = [sys.executable, "-m", "otpy.cli", "demo", str(folder), "--store", str(tmp_path / "demo.db")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = run(command, text=True, timeout=60)
     assert (ended.returncode, ended.stderr.count("the file is something else")) == (70, 1), ended.stderr
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy.testing import Gate
+from support.helpers import forked_helpers
 from support.systems import clock, events, quiet, system, timed
 
 from .fleet import DOERS, Fleet
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["clock", "events", "quiet", "system", "timed"]
+__all__ = ["clock", "events", "forked_helpers", "quiet", "system", "timed"]
 
 
 @pytest.fixture

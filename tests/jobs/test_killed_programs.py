@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support import forked
+
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 SOURCE = """
@@ -63,9 +65,7 @@ if __name__ == "__main__":
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (folder / "shop.py").write_text(SOURCE)
-    return subprocess.run(
-        [sys.executable, "shop.py", *words], cwd=folder, capture_output=True, text=True, timeout=50, check=False
-    )
+    return forked.run([sys.executable, "shop.py", *words], cwd=folder, text=True, timeout=50)
 
 
 @pytest.mark.parametrize(("where", "token"), [("before", 2), ("inside", 2), ("after", 1)])

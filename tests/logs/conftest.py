@@ -11,11 +11,14 @@ import pytest
 import structlog
 
 from otpy import logs
+from support.helpers import forked_helpers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from otpy.logs.handler import Handler
+
+__all__ = ["forked_helpers"]
 
 
 class Log:

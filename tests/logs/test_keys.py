@@ -14,6 +14,7 @@ import structlog
 
 import otpy
 from otpy import jobs, logs
+from support.forked import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,5 +169,5 @@ def test_without_structlog_all_is_as_with_it(tmp_path: Path) -> None:
         logs.configure("logfmt")
         logging.getLogger("app").info("said %s", "it", extra={"count": 2})
     """
-    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    done = run([sys.executable, "-c", code], check=True, timeout=60, text=True)
     assert done.stderr.split(" ", 1)[1] == 'level=info logger=app event="said it" count=2\n'

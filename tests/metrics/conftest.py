@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from support.helpers import forked_helpers
 from support.systems import clock, events, quiet, system, timed
 
-__all__ = ["clock", "events", "quiet", "system", "timed"]
+__all__ = ["clock", "events", "forked_helpers", "quiet", "system", "timed"]

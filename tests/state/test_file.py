@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 import stat
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from otpy.events import StateFileSetAside, StateSetAside, StoreFailed
 from otpy.state.file import States, Tables
 from otpy.state.store import open_states
 from otpy.testing import Recorder
+from support.forked import run
 from support.forks import in_a_child
 from support.programs import Program
 from support.source import ROOT
@@ -312,7 +312,7 @@ def test_a_state_that_takes_the_program_with_it_is_set_aside(file: Path) -> None
         assert store is not None
         assert root is not None
         store.save([store.snapshot(root, {"count": 8})], is_final=True)
-    codes = [subprocess.run([sys.executable, "-c", script, file], check=False).returncode for _ in range(2)]
+    codes = [run([sys.executable, "-c", script, file]).returncode for _ in range(2)]
     assert codes == [-signal.SIGKILL, -signal.SIGKILL]
     with started(file) as system, Recorder(system, StateSetAside) as recorded:
         assert system.start_root(otpy.child(Counter).opts(id="shop")).call(Counter.look) == (0, None)

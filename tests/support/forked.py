@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Forked", "run"]
 
 NURSE = (Path(__file__).parent / "nurse.py").read_text()
-LOADED = ("asyncio", "faulthandler", "logging", "otpy.cli.run", "otpy.cli.tree", "otpy.front", "otpy.jobs", "runpy")
+LOADED = (
+    *("asyncio", "faulthandler", "logging", "otpy.cli.run", "otpy.cli.tree", "otpy.front", "otpy.jobs.engine"),
+    *("otpy.places.process.helper", "runpy"),
+)
 """What most programs import."""
 AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ")
 """With what the names of variables begin that an interpreter reads as it starts: others share no nurse."""
@@ -77,13 +80,13 @@ class Nurse:
         self._own.close()
         self._process.wait()
 
-    def bear(self, wish: Mapping[str, Any], standard: Sequence[int]) -> int:
-        """The process id of a new program, which has just begun."""
+    def bear(self, wish: Mapping[str, Any], handles: Sequence[int]) -> int:
+        """The process id of a new program, which has just begun, with these open files under the numbers it wishes."""
         words = json.dumps(wish).encode()
         begin, tell = os.pipe()
         try:
             with self._busy, _taking_orphans():
-                socket.send_fds(self._own, [len(words).to_bytes(4, "big")], [*standard, begin])
+                socket.send_fds(self._own, [len(words).to_bytes(4, "big")], [begin, *handles])
                 self._own.sendall(words)
                 return int(self._own.recv(20))
         finally:
@@ -100,16 +103,18 @@ class Forked(subprocess.Popen[Any]):
         command = Command.of(asked["args"])
         folder = str(Path(asked["cwd"] or ".").absolute())
         environment = {**os.environ} if asked["env"] is None else {**asked["env"]}
+        streams = [asked["p2cread"], asked["c2pwrite"], asked["errwrite"]]
+        opened = {own: own if theirs == -1 else theirs for own, theirs in enumerate(streams)}
+        opened |= {handle: handle for handle in asked["pass_fds"]}
         wish = {
             "program": command.program,
             "words": [*map(os.fspath, asked["args"][1:])],
             "folder": folder,
             "environment": environment,
             "session": asked["start_new_session"],
+            "numbers": [*opened],
         }
-        streams = [asked["p2cread"], asked["c2pwrite"], asked["errwrite"]]
-        standard = [own if theirs == -1 else theirs for own, theirs in enumerate(streams)]
-        self.pid = _nurse(command.flags, _at_the_start(environment, folder)).bear(wish, standard)
+        self.pid = _nurse(command.flags, _at_the_start(environment, folder)).bear(wish, [*opened.values()])
         self._child_created = True
         names = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(asked[name] for name in names))  # type: ignore[attr-defined]

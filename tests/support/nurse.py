@@ -7,6 +7,7 @@ leaves signals as they are. Each program is the child of whoever asks: who has m
 from __future__ import annotations
 
 import builtins
+import fcntl
 import gc
 import importlib
 import io
@@ -22,12 +23,16 @@ from typing import Any
 
 HEADER = 4
 """Bytes that tell how long a wish is."""
+HANDLES = 32
+"""How many open files a program may be given, at most."""
+ABOVE = 500
+"""Where they lie until each has its number."""
 
 
 def wait_for_a_program(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """What to become, told in the copy of this process that is to; the process itself never comes back."""
     while True:
-        header, handles, _, _ = socket.recv_fds(control, HEADER, 4)
+        header, handles, _, _ = socket.recv_fds(control, HEADER, HANDLES)
         if not header:
             os._exit(0)
         length = int.from_bytes(header, "big")
@@ -49,10 +54,13 @@ def wait_for_a_program(control: socket.socket) -> tuple[dict[str, Any], list[int
 
 def become(asked: dict[str, Any], handles: list[int]) -> tuple[types.CodeType, dict[str, Any]]:
     """Take over what an interpreter is started with; what it is to run, and the names it has."""
-    *standard, begin = handles
+    begin, *handles = handles
     os.read(begin, 1)
     os.close(begin)
-    for number, handle in enumerate(standard):
+    aside = [fcntl.fcntl(handle, fcntl.F_DUPFD, ABOVE) for handle in handles]
+    for handle in handles:
+        os.close(handle)
+    for number, handle in zip(asked["numbers"], aside, strict=True):
         os.dup2(handle, number)
         os.close(handle)
     if asked["session"]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+from support.forked import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,5 @@ if __name__ == "__main__":
 
 def test_a_kind_of_the_program_s_own_file_runs_in_a_process(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SOURCE)
-    done = subprocess.run(
-        [sys.executable, "shop.py"], cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False
-    )
+    done = run([sys.executable, "shop.py"], cwd=tmp_path, text=True, timeout=50)
     assert done.stdout == "shop.double done 42 0\n", done.stderr

@@ -19,6 +19,7 @@ from otpy.disk import sqlite
 from otpy.disk.files import FileLock, make_file
 from otpy.jobs.errors import StoreBrokenError, StoreBusyError, StoreError, StoreFullError, StoreVersionError
 from otpy.jobs.store.sqlite import SqliteStore, store, versions
+from support.forked import Forked
 
 from .conftest import Clock
 from .shop import claim, get, insert, lead, new, numbers, settle
@@ -109,7 +110,7 @@ def test_a_forked_child_does_not_keep_the_file_for_its_parent(path: Path) -> Non
         print("done", flush=True)
         os._exit(0)
     """
-    run = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, start_new_session=True)
+    run = Forked([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, start_new_session=True)
     try:
         assert run.stdout is not None
         assert run.stdout.readline() == b"done\n"
@@ -183,7 +184,7 @@ def test_tables_in_use_are_not_changed_under_another_program(path: Path, monkeyp
 def test_two_programs_that_come_at_once_make_the_tables_once(path: Path) -> None:
     script = "import sys; from otpy.jobs.store.sqlite import SqliteStore; input(); SqliteStore(sys.argv[1]).close()"
     runs = [
-        subprocess.Popen([sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        Forked([sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(3)
     ]
     for run in runs:

@@ -22,6 +22,7 @@ from otpy.jobs.errors import (
 )
 from otpy.jobs.model.look import Look
 from otpy.jobs.store.where import is_server, lacking, shown
+from support.forked import Forked
 from support.postgres import server
 
 from .on_server import connected, opened
@@ -63,7 +64,7 @@ def test_what_is_not_installed_is_told_in_one_line() -> None:
 
 def test_two_programs_that_come_at_once_make_the_tables_once(url: str) -> None:
     script = "import sys; from otpy.jobs.store.postgres import PostgresStore; PostgresStore(sys.argv[1]).close()"
-    runs = [subprocess.Popen([sys.executable, "-c", script, url], stderr=subprocess.PIPE) for _ in range(3)]
+    runs = [Forked([sys.executable, "-c", script, url], stderr=subprocess.PIPE) for _ in range(3)]
     assert [(run.communicate()[1], run.returncode) for run in runs] == [(b"", 0)] * 3
     with connected(url) as db:
         assert db.execute("select version from otpy_schema").fetchall() == [(1,)]
