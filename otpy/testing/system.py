@@ -80,11 +80,10 @@ class SeededSystem(VirtualSystem):
         """All actors that live, parents before their children."""
         found: dict[Ref[Any], None] = {}
         left = [self.root, *self.tops.values(), *self.orphans]
-        while left:
-            ref = left.pop(0)
+        for ref in left:  # which grows meanwhile
             if ref is not None and ref.reason is None and ref not in found:
                 found[ref] = None
-                left.extend(kept_by(ref))
+                left += kept_by(ref)
         return list(found)
 
     def suspended(self) -> Iterator[str]:
