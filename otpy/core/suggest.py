@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,10 +27,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known word that is nearest, or None when none is near; `cutoff` is difflib's."""
+    short = word[:MAX_LETTERS]
+    alike = [each for each in known if _at_most(short, each) >= cutoff]
+    if not alike:
+        return None
     from difflib import get_close_matches  # noqa: PLC0415 - for those who misspell
 
-    near = get_close_matches(word[:MAX_LETTERS], known, n=1, cutoff=cutoff)
+    near = get_close_matches(short, alike, n=1, cutoff=cutoff)
     return near[0] if near else None
+
+
+def _at_most(word: str, other: str) -> float:
+    """How near they can be at most: as near as they were if their letters came in the same order."""
+    return 2 * (Counter(word) & Counter(other)).total() / ((len(word) + len(other)) or 1)
 
 
 def listing(words: Sequence[str]) -> str:

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
+import pytest
+
 from otpy.core.suggest import did_you_mean, nearest
+
+WORDS = [
+    "strategy",
+    "strategies",
+    "startegy",
+    "children",
+    "child",
+    "max_seconds",
+    "seconds_max",
+    "max",
+    "x",
+    "tree",
+    "eert",
+]
 
 
 def test_names_the_nearest_word() -> None:
@@ -23,3 +41,11 @@ def test_of_very_many_words_the_first_are_listed() -> None:
 
 def test_a_word_beyond_all_measure_is_compared_by_its_head() -> None:
     assert nearest("n" * 60_000, ["n" * 200]) == "n" * 200
+
+
+@pytest.mark.parametrize("cutoff", [0.3, 0.6, 0.85, 1.0])
+@pytest.mark.parametrize("word", WORDS)
+def test_what_is_left_out_before_difflib_is_asked_is_never_the_nearest(word: str, cutoff: float) -> None:
+    others = [each for each in WORDS if each != word]
+
+    assert [nearest(word, others, cutoff=cutoff)] == (get_close_matches(word, others, 1, cutoff) or [None])
