@@ -71,8 +71,8 @@ class FleetFull(Event):
 
 
 @value(kw_only=True)
-class FleetShareFell(Event):
-    """Fewer of a group's agents are alive than should be."""
+class FleetShare(Event):
+    """How many of a group's agents are alive: what its falling and its recovery both tell."""
 
     fleet: str
     """The name of the `FleetView`."""
@@ -86,6 +86,17 @@ class FleetShareFell(Event):
     """How many that are."""
     wanted: int
     """Of how many."""
+
+    def _told(self, how: str) -> str:
+        group = "the whole" if self.label is None else f"{visible(self.label)}={visible(self.value or '')}"
+        living = f"{self.alive} of {self.wanted} are alive"
+        return f"{self.path}: fleet {self.fleet!r}: {group}: {living}{how}"
+
+
+@value(kw_only=True)
+class FleetShareFell(FleetShare):
+    """Fewer of a group's agents are alive than should be."""
+
     below: float
     """The share it fell below."""
 
@@ -95,27 +106,13 @@ class FleetShareFell(Event):
         return logging.ERROR
 
     def __str__(self) -> str:
-        group = _group(self.label, self.value)
-        left = f"{self.alive} of {self.wanted} are alive ({self.share:.0%}, below {self.below:.0%})"
-        return f"{self.path}: fleet {self.fleet!r}: {group}: {left}"
+        return self._told(f" ({self.share:.0%}, below {self.below:.0%})")
 
 
 @value(kw_only=True)
-class FleetShareRecovered(Event):
+class FleetShareRecovered(FleetShare):
     """Enough of a group's agents are alive again."""
 
-    fleet: str
-    """The name of the `FleetView`."""
-    label: str | None
-    """By which label the group is one; None: it is the whole fleet."""
-    value: str | None
-    """The label's value that its agents have."""
-    share: float
-    """The part of them that is alive, from 0 to 1."""
-    alive: int
-    """How many that are."""
-    wanted: int
-    """Of how many."""
     seconds: float
     """How long they were too few."""
 
@@ -125,9 +122,7 @@ class FleetShareRecovered(Event):
         return logging.INFO
 
     def __str__(self) -> str:
-        group = _group(self.label, self.value)
-        well = f"{self.alive} of {self.wanted} are alive again ({self.share:.0%}) after {in_seconds(self.seconds)}"
-        return f"{self.path}: fleet {self.fleet!r}: {group}: {well}"
+        return self._told(f" again ({self.share:.0%}) after {in_seconds(self.seconds)}")
 
 
 @value(kw_only=True)
@@ -148,7 +143,3 @@ class FleetStorm(Event):
     def __str__(self) -> str:
         kinds = f"{self.new} new, {self.returned} returned, {self.restarted} restarted"
         return f"{self.path}: fleet {self.fleet!r}: a storm of {self.rate:.0f} agents a second ({kinds})"
-
-
-def _group(label: str | None, group: str | None) -> str:
-    return "the whole" if label is None else f"{visible(label)}={visible(group or '')}"
