@@ -41,7 +41,7 @@ def begin(system: System, reason: str, within: float, *, path: str | None = None
     if top is None and path not in {None, system.name}:
         raise system.missing(str(path))
     with system.lock:
-        running: Course | None = system.courses.get(top)
+        running: Course | None = system.drains.courses.get(top)
         course = running or _register(system, top, reason, within)
         is_lost = course.is_lost()
         if is_lost:  # who drains it was killed: whoever wants it next has it go on
@@ -77,7 +77,7 @@ def _register(system: System, top: Ref[Any] | None, reason: str, within: float) 
     told = system.draining if top is None else None  # it was said already, as by a signal, and begins only now
     since = now if told is None else told.since
     deadline = now + within if told is None else min(told.deadline, now + within)
-    course = system.courses[top] = Course(
+    course = system.drains.courses[top] = Course(
         system, top, Draining(reason if told is None else told.reason, since, deadline)
     )
     course.publish()
@@ -86,7 +86,7 @@ def _register(system: System, top: Ref[Any] | None, reason: str, within: float) 
 
 def _has_nothing_to_do(system: System) -> bool:
     """Whether nobody has a hook, nothing is in flight and all are at rest: most trees stop at once."""
-    busy = system.hooked or system.flights or system.beyonds or is_to_start(system)
+    busy = system.drains.hooked or system.drains.flights or system.beyonds or is_to_start(system)
     return not busy and nobody_works(system)
 
 

@@ -36,13 +36,13 @@ class Coordinator(GenServer):
         self._working = Working(course, Coordinator)
         self._saving = Saving(course)
         self._flushing = Flushing(course)
-        self.system.on_landed.append(course.wake)
+        self.system.drains.on_landed.append(course.wake)
         return Continue()
 
     def terminate(self, reason: object) -> None:  # noqa: ARG002 - the same for each
         """Leave nothing behind."""
         with suppress(ValueError):
-            self.system.on_landed.remove(self.course.wake)
+            self.system.drains.on_landed.remove(self.course.wake)
 
     def handle_continue(self, _: object) -> Stop | None:
         """Begin, or go on where one has come to that was killed."""

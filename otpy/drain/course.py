@@ -127,7 +127,7 @@ class Course:
         if self.top is None:
             self.system.draining = self.draining
         else:
-            self.system.draining_parts[self.top] = self.draining
+            self.system.drains.parts[self.top] = self.draining
 
     def wake(self) -> None:
         """Have the actor that drains look again."""

@@ -70,7 +70,7 @@ def flights(program: Inspected) -> Iterator[Running]:
     """What somebody holds in flight outside of any message."""
     system = cast("System", program)
     now = system.clock.now()
-    for flight in system.flights.copy():
+    for flight in system.drains.flights.copy():
         path = flight.where if flight.ref is not None else f"{system.name} (thread {flight.where})"
         yield Running(path=visible(path, 500), what="what it holds in flight", since=max(0.0, now - flight.since))
 

@@ -72,7 +72,7 @@ def drain_child(system: System, path: str, within: float, reason: str) -> str | 
     to be drained.
     """
     ref = system.find(path)
-    others = None if ref is None else system.courses.get(ref)
+    others = None if ref is None else system.drains.courses.get(ref)
     if others is not None:  # somebody else has it drained, to stop it
         others.wait()
     if ref is None or others is not None:

@@ -58,7 +58,7 @@ def drain_look(system: Inspected, params: Params) -> object:
     top = None if path is None or path == system.name else whole.find(path)
     if top is None and path not in {None, system.name}:
         raise whole.missing(str(path))
-    course: Course | None = whole.courses.get(top)
+    course: Course | None = whole.drains.courses.get(top)
     return look_at(whole, course)
 
 

@@ -26,7 +26,7 @@ def read_kernel(system: System, sheet: Sheet) -> None:
     sheet.set("otpy_zombies", counts["zombies"])
     sheet.set("otpy_threads", counts["threads"])
     sheet.set("otpy_run_queue", counts["run_queue"])
-    sheet.set("otpy_in_flight", len(system.flights))
+    sheet.set("otpy_in_flight", len(system.drains.flights))
     sheet.set("otpy_process_children", len(system.beyonds))
     sheet.set("otpy_start_time_seconds", system.started_at)
     _census(system, sheet)

@@ -27,9 +27,9 @@ TOLD = 20
 
 def share_of(system: System) -> DrainShare:
     """That of a process child's system; made when it is asked first."""
-    found = system.courses.get(None)  # no drain of its own begins in a process child: its parent has that
+    found = system.drains.courses.get(None)  # no drain of its own begins in a process child: its parent has that
     if found is None:
-        found = system.courses[None] = DrainShare(system)
+        found = system.drains.courses[None] = DrainShare(system)
     return cast("DrainShare", found)
 
 
@@ -70,7 +70,7 @@ class DrainShare:
         record = DrainRecord(
             has_returned=near.have_returned() and far.are(lambda one: one.has_returned),
             is_done=near.are_done() and far.are(lambda one: one.is_done),
-            is_at_rest=is_quiet and not self._system.flights and far.are(lambda one: one.is_at_rest),
+            is_at_rest=is_quiet and not self._system.drains.flights and far.are(lambda one: one.is_at_rest),
             late=(*islice(self._late(near), TOLD), *far.late()[:TOLD]),
             failed=(*self._failed(near), *far.failed()[:TOLD]),
             **self._counts(near),
@@ -114,7 +114,7 @@ class DrainShare:
         for ref in refs_below(self._system, None):
             queue += len(ref.mailbox or ())
             resources += len(ref.more.resources or ()) if ref.more is not None else 0
-        flying += len(self._system.flights) + sum(drain.count for drain in near.undone())
+        flying += len(self._system.drains.flights) + sum(drain.count for drain in near.undone())
         return {"in_flight": flying, "queue": queue, "resources": resources}
 
 

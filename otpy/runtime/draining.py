@@ -13,6 +13,7 @@ from otpy.runtime.nap import current
 from otpy.runtime.seat import here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextvars import Token
 
     from otpy.runtime.ref import Ref
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Draining",
+    "Drains",
     "Flight",
     "draining",
     "draining_of",
@@ -45,6 +47,31 @@ class Draining:
     """When all of it must have stopped, by the system's clock."""
 
 
+class Drains:
+    """What a system knows of its drains, beside that it drains as a whole: `System.draining`, which anybody may ask."""
+
+    __slots__ = ("courses", "flights", "hooked", "on_landed", "parts")
+
+    def __init__(self) -> None:
+        """Nothing drains, and nobody would be asked."""
+        self.hooked: dict[Ref[Any], None] = {}
+        """The actors with hooks of a drain."""
+        self.flights: dict[Flight, None] = {}
+        """What is in flight; any thread may change it."""
+        self.on_landed: list[Callable[[], object]] = []
+        """Called when nothing is in flight any more; in any thread."""
+        self.parts: dict[Ref[Any], Draining] = {}
+        """The tops of parts that drain, while they live."""
+        self.courses: dict[Ref[Any] | None, Any] = {}
+        """The drains by their tops, None for all of it. Any: they are known on a higher floor."""
+
+    def forget(self, ref: Ref[Any]) -> None:
+        """Drop a dead actor; called with the system's lock held."""
+        self.hooked.pop(ref, None)
+        self.parts.pop(ref, None)
+        self.courses.pop(ref, None)
+
+
 def draining() -> Draining | None:
     """Whether the program, or the part of it with the calling actor, drains; for functions that run as children.
 
@@ -57,9 +84,10 @@ def draining() -> Draining | None:
 
 def draining_of(system: System, ref: Ref[Any] | None) -> Draining | None:
     """The same for a certain actor, or for code of none."""
-    if system.draining is not None or not system.draining_parts:
+    parts = system.drains.parts
+    if system.draining is not None or not parts:
         return system.draining
-    return next((found for top, found in system.draining_parts.copy().items() if is_within(ref, top)), None)
+    return next((found for top, found in parts.copy().items() if is_within(ref, top)), None)
 
 
 def is_within(ref: Ref[Any] | None, top: Ref[Any] | None) -> bool:
@@ -93,35 +121,37 @@ class Flight:
 
     def __enter__(self) -> Self:
         """Begin, unless the program drains. Raises DrainingError."""
-        if self in self.system.flights:
+        flights = self.system.drains.flights
+        if self in flights:
             text = f"{self.where}: this is in flight already: in_flight() makes one for each block"
             raise RuntimeError(text)
         self.outer = self._inside_of()
         self.seat, self.thread = here(), threading.current_thread().name
         self.since = self.system.clock.now()
-        self.system.flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
+        flights[self] = None  # put, then looked; who begins to drain says so, then looks what is in flight
         told = draining_of(self.system, self.ref)
         if told is not None and self.outer is None and not _is_in_message(self.ref):
-            del self.system.flights[self]
+            del flights[self]
             raise DrainingError(self.where, told.reason)
         self._token = _inmost.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """End; in any thread or task, and once."""
-        self.system.flights.pop(self, None)
+        drains = self.system.drains
+        drains.flights.pop(self, None)
         token, self._token = self._token, None
         if token is not None:
             with suppress(ValueError):  # it was entered elsewhere: who looks there sees that it is over
                 _inmost.reset(token)
-        if not self.system.flights:
-            for tell in self.system.on_landed.copy():
+        if not drains.flights:
+            for tell in drains.on_landed.copy():
                 tell()
 
     def _inside_of(self) -> Flight | None:
         """The block that was entered before it, unless that is over: what it was begun for no longer waits for it."""
         flight = _inmost.get()
-        while flight is not None and flight not in flight.system.flights:
+        while flight is not None and flight not in flight.system.drains.flights:
             flight = flight.outer
         return flight if flight is not None and flight.system is self.system else None
 
@@ -148,7 +178,7 @@ def in_flight() -> Flight:
 
 def flights_in(system: System, top: Ref[Any] | None) -> list[Flight]:
     """What is in flight at and below an actor; with None everywhere."""
-    return [flight for flight in system.flights.copy() if top is None or is_within(flight.ref, top)]
+    return [flight for flight in system.drains.flights.copy() if top is None or is_within(flight.ref, top)]
 
 
 def own_flight(system: System) -> Flight:

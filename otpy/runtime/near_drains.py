@@ -70,7 +70,7 @@ class NearDrains:
         return [drain for drain in gone if not is_at_peace(drain.ref)]
 
     def _hooked(self) -> list[Ref[Any]]:
-        hooked = self._system.hooked.copy()
+        hooked = self._system.drains.hooked.copy()
         return [
             ref
             for ref in hooked

@@ -137,7 +137,7 @@ def new_ref(system: System, cls: type[Actor], spec: ChildSpec, ident: str | int,
             _take_name(system, ref, spec.name)
         system.alive += 1
         if cls.otpy_hooks:
-            system.hooked[ref] = None
+            system.drains.hooked[ref] = None
         ref.number = system.last_number = system.last_number + 1
         if parent is not None:
             ref.links = parent

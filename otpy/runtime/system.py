@@ -18,7 +18,7 @@ from otpy.events.hook import Events
 from otpy.runtime.aside import aside
 from otpy.runtime.awaited import AwaitedCaller
 from otpy.runtime.caller import Caller
-from otpy.runtime.draining import own_flight
+from otpy.runtime.draining import Drains, own_flight
 from otpy.runtime.hints import hint_for_path
 from otpy.runtime.history import History
 from otpy.runtime.home import PLACES
@@ -133,12 +133,8 @@ class System(Starting, Inspection):
         self.tops: dict[str, Ref[Any]] = {}
         self.orphans: dict[Ref[Any], None] = {}  # started by actors that have ended since
         self.trials: dict[str, Any] = {}  # Any: of children that prove themselves, by path, known on a higher floor
-        self.hooked: dict[Ref[Any], None] = {}  # those with hooks of a drain
         self.draining: Draining | None = None
-        self.draining_parts: dict[Ref[Any], Draining] = {}  # the tops of parts that drain, while they live
-        self.courses: dict[Ref[Any] | None, Any] = {}  # Any: drains, which are known on a higher floor
-        self.flights: dict[Flight, None] = {}
-        self.on_landed: list[Callable[[], object]] = []  # called when nothing is in flight any more; in any thread
+        self.drains = Drains()  # what else of that is to be known
         self.started_at = time.time()
         self.stopped = False
         self.forked = False
@@ -241,21 +237,20 @@ class System(Starting, Inspection):
     def forget(self, ref: Ref[Any]) -> None:
         """Drop a dead actor from all tables; called with the lock held."""
         self.alive -= 1
-        if ref.actor_class.otpy_hooks:
-            self.hooked.pop(ref, None)
         if ref.name is not None:
             self.names.pop(ref.name, None)
-        if ref.parent is None:
+        parent = ref.parent
+        if parent is None:
             if self.tops.get(str(ref.id)) is ref:  # not that of an actor which stands here for one elsewhere
                 del self.tops[str(ref.id)]
-        elif ref.parent.more is not None and ref.parent.more.spawned.get(str(ref.id)) is ref:
-            del ref.parent.more.spawned[str(ref.id)]
+        elif parent.more is not None and parent.more.spawned.get(str(ref.id)) is ref:
+            del parent.more.spawned[str(ref.id)]
         self.orphans.pop(ref, None)
-        if self.draining_parts:
-            self.draining_parts.pop(ref, None)
-            self.courses.pop(ref, None)
-        if ref.more is not None and ref.more.has_spawned:
-            self.orphans.update(dict.fromkeys(ref.more.spawned.values()))
+        if ref.actor_class.otpy_hooks or self.drains.parts:
+            self.drains.forget(ref)
+        more = ref.more
+        if more is not None and more.has_spawned:
+            self.orphans.update(dict.fromkeys(more.spawned.values()))
 
     def wait_idle(self, timeout: float = 10.0) -> None:
         """Wait until no actor has a message to handle or is handling one; waiting inside otpy counts as rest.

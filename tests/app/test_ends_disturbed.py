@@ -121,7 +121,7 @@ def test_a_drain_whose_own_actor_is_killed_in_the_end_is_left() -> None:
     gate = Gate()
 
     def kill_it() -> None:
-        course = system.courses[None]  # not asked for: who asks has a drain go on that was killed
+        course = system.drains.courses[None]  # not asked for: who asks has a drain go on that was killed
         course.begun.wait()
         assert course.ref is not None
         kill(course.ref)

@@ -78,7 +78,7 @@ def test_only_what_is_at_and_below_a_path_is_told_and_then_stopped(
     clock.advance(0.1)
     assert course.wait(5.0)
     assert (shop.find("shop/feed"), shop.record("shop/feed").status) == (None, "stopped")
-    assert shop.draining_parts == {}
+    assert shop.drains.parts == {}
     assert told[0] == DrainBegun(path="shop/feed", reason="by hand", seconds=BUDGET)
     assert [event.phase for event in told if isinstance(event, DrainPhase)] == [
         *("quiesce", "drain", "checkpoint", "flush", "release"),

@@ -41,7 +41,7 @@ def away(system: otpy.System) -> set[str]:
     root = system.root
     if root is None or root.is_starting() or system.stopped or root.extras().stopping:
         return set()
-    draining = {ref.path for ref in system.draining_parts}
+    draining = {ref.path for ref in system.drains.parts}
     return draining | {child.path for child in children_of(root) if child.entry is not None and is_down(child)}
 
 

@@ -161,7 +161,7 @@ def test_what_is_in_flight_is_waited_for_and_nothing_more_begins(shop: otpy.Syst
     assert course.wait(5.0)
     assert said == ["landed", "by hand"]
     assert course.undone == []
-    assert shop.flights == {}
+    assert shop.drains.flights == {}
 
 
 def test_a_flight_that_does_not_land_is_late_with_its_line(
@@ -261,7 +261,7 @@ def test_what_is_in_flight_may_land_in_another_thread_and_once(shop: otpy.System
     landing = threading.Thread(target=flight.__exit__, args=(None, None, None))
     landing.start()
     landing.join()
-    assert not shop.flights
+    assert not shop.drains.flights
     flight.__exit__(None, None, None)
     begin(shop, "by hand", BUDGET)
     assert not _enters(shop)
