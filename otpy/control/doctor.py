@@ -63,7 +63,8 @@ def actors(system: Inspected) -> Iterator[Finding]:
         problem = _problem(record)
         if problem is not None:
             where = _frame(system, record) if record.busy is not None else ""
-            yield Finding("warning" if record.status == "suspended" else "error", record.path, problem + where)
+            is_mild = record.copes or record.status == "suspended"
+            yield Finding("warning" if is_mild else "error", record.path, problem + where)
         if record.queue >= DEEP:
             yield Finding(
                 "warning", record.path, f"{record.queue} messages wait for it: otpy info --mailbox shows which"
@@ -72,7 +73,8 @@ def actors(system: Inspected) -> Iterator[Finding]:
 
 def _problem(record: ActorRecord) -> str | None:
     if record.trouble is not None:
-        return f"it is in trouble: {record.trouble}"
+        lead = f"it works on by itself: {record.kind}, " if record.copes else "it is in trouble: "
+        return f"{lead}{record.trouble}"
     if record.status == "failed":
         return f"it was given up: {record.last_exit}; otpy why tells more, otpy restart starts it again"
     if record.next_start is not None:

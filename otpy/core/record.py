@@ -78,6 +78,8 @@ class ActorRecord:
     """Whom it waits for in the middle of its message, as `shop/db in call get`; None when it does not."""
     trouble: str | None = None
     """What is wrong with where it runs, as `silent for 12 s: it is stopped (T)`, or with what it is for."""
+    copes: bool = False
+    """Whether it gets along by itself with its trouble, as an outbox that keeps rows while its receiver is away."""
     handlers: int = 0
     """Handlers in flight, of an actor that may have several."""
     max_concurrency: int = 1

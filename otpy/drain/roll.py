@@ -198,7 +198,7 @@ class Roll(GenServer):
         else:
             problem = _ill_below(ref)
         is_over = self.system.clock.now() - unit.since >= self.terms.healthy_after
-        if problem is None and is_over and ref is not None and ref.trouble is not None:
+        if problem is None and is_over and ref is not None and ref.trouble is not None and not ref.copes:
             problem = f"{unit.path} is in trouble: {ref.trouble}"
         if problem is not None:
             self._spoil(unit, problem)

@@ -143,6 +143,7 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
     crew = crew_of(ref)
     more = ref.more
     path = ref.path
+    of_place = getattr(ref.waiting, "trouble", None)
     return ActorRecord(
         path=path,
         id=str(ref.id) if ref is not system.root else system.name,
@@ -167,7 +168,8 @@ def record_of(system: System, ref: Ref[Any], entry: ChildEntry | None = None) ->
         last_exit=str(entry.last_exit) if entry is not None and entry.last_exit is not None else None,
         suspended=max(0.0, now - more.suspended_at) if more is not None and more.suspended else None,
         waiting=waits_for(ref.waiting),
-        trouble=getattr(ref.waiting, "trouble", None) or ref.trouble,
+        trouble=of_place or ref.trouble,
+        copes=of_place is None and ref.copes,
         handlers=len(crew.nodes) if crew is not None else 0,
         max_concurrency=ref.actor_class.max_concurrency,
         timers=0 if more is None else more.timer_count,

@@ -369,6 +369,13 @@ class Ref(PykkaRef[Any], Generic[A]):
         return None
 
     @property
+    def copes(self) -> bool:
+        """Whether it gets along by itself with its trouble, where it has one: nobody has to mend it here."""
+        if hasattr(self.actor_class, "otpy_copes"):  # as in `kind`
+            return bool(getattr(self.actor, "otpy_copes", False))
+        return False
+
+    @property
     def actor_urn(self) -> str:  # type: ignore[override]  # pykka makes a UUID for each actor; the number is enough
         """For pykka's users: unique in its system."""
         return f"urn:otpy:{self.system.name}:{self.number}"

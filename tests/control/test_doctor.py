@@ -30,6 +30,10 @@ def found(*records: Any) -> list[str]:
     [
         ({"status": "failed", "last_exit": "error"}, "error shop/a: it was given up: error; otpy why tells more"),
         ({"trouble": "silent for 12 s"}, "error shop/a: it is in trouble: silent for 12 s"),
+        (
+            {"trouble": "degraded for 5m", "copes": True, "kind": "Outbox 3 rows"},
+            "warning shop/a: it works on by itself: Outbox 3 rows, degraded for 5m",
+        ),
         ({"next_start": 9.0, "last_exit": "killed"}, "error shop/a: it is started again in 9 s, after killed"),
         ({"suspended": 30.0, "status": "suspended"}, "warning shop/a: it has been suspended for 30 s: otpy resume"),
         ({"queue": 1_000}, "warning shop/a: 1000 messages wait for it"),

@@ -87,13 +87,13 @@ def test_the_main_loop_goes_on_and_the_loss_is_seen_since_when_and_why(
         assert said(one, hub) == "own"
         system.clock.advance(600.0)
         look = one.look()
-        kind = next(record.kind for record in system.records() if record.path == "agent/hub/autonomy")
+        record = system.record("agent/hub/autonomy")
         hub.is_there = True
         assert said(one, hub) == "own", "not before it has caught up"
         system.clock.advance(60.0)
     assert (look.state, look.degraded, look.why) == ("degraded", 600.0, "ConnectionError: no route")
     assert look.attempts == 15
-    assert kind == "Autonomy degraded 600 s: ConnectionError: no route"
+    assert (record.kind, record.trouble) == ("Autonomy degraded", "for 600 s: ConnectionError: no route")
     assert hub.log[-2:] == ["connect", "catch up"]
     assert [(event.before, event.after) for event in events.of(AutonomyChanged)] == [
         ("normal", "degraded"),

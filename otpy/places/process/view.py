@@ -178,7 +178,7 @@ class Sight:
 
 _OUTSIDE = (
     *("path", "id", "place", "number", "name", "uptime", "restarts", "links", "monitors", "last_exit", "trouble"),
-    "saved",
+    *("copes", "saved"),
 )
 
 LATE = object()

@@ -13,7 +13,7 @@ from otpy.core.number import is_number
 from otpy.core.spec import ChildSpec, child
 from otpy.core.text import exception_line, safe_repr
 from otpy.errors import SpecError
-from otpy.resilience.autonomy.line import AutonomyLook, Line
+from otpy.resilience.autonomy.line import STARTED, AutonomyLook, Line
 from otpy.resilience.autonomy.server import AutonomyServer
 from otpy.resilience.errand import Staff, hands_of
 from otpy.resilience.errors import BreakerOpenError
@@ -174,6 +174,13 @@ class Autonomy:
         if look.degraded is None:
             return look.state
         return f"{look.state} {look.degraded:.0f} s: {look.why}"
+
+    def in_the_way(self) -> str | None:
+        """Since when it is degraded, and why; None when it is not, or has not come to its first connection yet."""
+        look = self.look()
+        if look.state != "degraded" or look.why == STARTED:
+            return None
+        return f"for {look.degraded or 0.0:.0f} s: {look.why}"
 
     def functions(self) -> dict[str, Any]:
         """Those that are called by actors of their own."""

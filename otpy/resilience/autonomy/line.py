@@ -8,10 +8,11 @@ from typing import Literal
 
 from otpy.core.value import value
 
-__all__ = ["AutonomyLook", "AutonomyState", "Change", "Line"]
+__all__ = ["STARTED", "AutonomyLook", "AutonomyState", "Change", "Line"]
 
 AutonomyState = Literal["normal", "degraded", "catching_up"]
 STARTED = "its first connection"
+"""Why it is degraded before it was ever connected, or has failed to be."""
 
 
 @value(kw_only=True)

@@ -53,7 +53,20 @@ class AutonomyServer(GenServer):
     @property
     def otpy_kind(self) -> str:
         """What it is, in the tree, which so shows how the agent stands."""
-        return f"Autonomy {self._autonomy.words()}" if hasattr(self, "_autonomy") else "Autonomy"
+        if not hasattr(self, "_autonomy"):
+            return "Autonomy"
+        words = self._autonomy.words() if self.otpy_trouble is None else "degraded"  # for how long says the trouble
+        return f"Autonomy {words}"
+
+    @property
+    def otpy_trouble(self) -> str | None:
+        """For how long it is degraded, and why, for the tree and for `otpy doctor`."""
+        return self._autonomy.in_the_way() if hasattr(self, "_autonomy") else None
+
+    @property
+    def otpy_copes(self) -> bool:
+        """To get along without the hub is what it is for."""
+        return True
 
     @cast
     def look(self) -> None:

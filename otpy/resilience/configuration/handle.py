@@ -218,7 +218,8 @@ class Configuration(Generic[T]):
         raise TypeError(text)
 
     def __repr__(self) -> str:
-        return f"<Configuration {self.name} {self.words()}>"
+        words = ", ".join(filter(None, (self.words(), self.in_the_way())))
+        return f"<Configuration {self.name} {words}>"
 
     # What its actor does with it.
 
@@ -228,9 +229,12 @@ class Configuration(Generic[T]):
         parts = ["none" if look.version is None else f"version {look.version} ({look.state})"]
         if look.age is not None:
             parts.append(f"{look.age:.0f} s old")
-        if look.degraded is not None:
-            parts.append(f"degraded {look.degraded:.0f} s: {look.why}")
         return ", ".join(parts)
+
+    def in_the_way(self) -> str | None:
+        """What is the matter with it; None when nothing is."""
+        look = self.look()
+        return None if look.degraded is None else f"degraded {look.degraded:.0f} s: {look.why}"
 
     def publish(self, keeper: Ref[Keeper], current: Current) -> None:
         """Have this in use from now on, if it is still kept by this one."""

@@ -92,6 +92,16 @@ class Keeper(GenServer):
         """What it is, in the tree, which so shows how the configuration stands."""
         return f"Configuration {self._configuration.words()}" if hasattr(self, "_configuration") else "Configuration"
 
+    @property
+    def otpy_trouble(self) -> str | None:
+        """What is the matter with it, for the tree and for `otpy doctor`."""
+        return self._configuration.in_the_way() if hasattr(self, "_configuration") else None
+
+    @property
+    def otpy_copes(self) -> bool:
+        """Whether it gets along with that by itself: the hub is away, and what is kept serves."""
+        return self._configuration.standing.is_hub_alone if hasattr(self, "_configuration") else False
+
     @call
     def refresh(self) -> Any:  # Any: the version, later
         """Fetch now."""

@@ -35,6 +35,11 @@ class Standing:
         """All that is the matter."""
         return "; ".join(list(self._whys.values())) or None
 
+    @property
+    def is_hub_alone(self) -> bool:
+        """Whether nothing is the matter but that there is no word from the hub."""
+        return self._whys.keys() <= {"hub"}
+
     def has(self, trouble: Trouble) -> bool:
         """Whether it is one of them."""
         return trouble in self._whys

@@ -34,6 +34,8 @@ class OutboxLook:
     """For how many seconds the first sender has not been delivering; None while it does."""
     why: str | None
     """What stands in its way, or in that of new rows."""
+    full: tuple[str, ...] = ()
+    """Topics in which the last row that was put found no room, and from which none has been sent since."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,8 @@ class Tally:
     size: int = 0
     head: tuple[int, int] | None = None
     """The number of the oldest row, and when it was put, in milliseconds that the outbox was open."""
+    is_full: bool = False
+    """Whether the last row found no room, and nothing has gone out since."""
 
 
 @dataclass(slots=True)
@@ -94,6 +98,10 @@ class Books:
     def oldest(self) -> int | None:
         """When the oldest of all rows was put, in milliseconds that the outbox was open."""
         return min((tally.head[1] for tally in list(self.tallies.values()) if tally.head), default=None)
+
+    def full(self) -> tuple[str, ...]:
+        """Topics that are."""
+        return tuple(sorted(name for name, tally in list(self.tallies.items()) if tally.is_full))
 
     def drops(self) -> dict[str, int]:
         """Rows that were dropped, by the reason."""

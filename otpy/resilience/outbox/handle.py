@@ -12,6 +12,7 @@ from otpy.actors.supervisor import Supervisor
 from otpy.core.backoff import Backoff
 from otpy.core.reason import NoProc
 from otpy.core.spec import ChildSpec, child
+from otpy.core.suggest import listing
 from otpy.core.text import safe_repr
 from otpy.errors import NoProcError, SpecError
 from otpy.resilience.errors import PayloadError
@@ -179,6 +180,7 @@ class Outbox:
             sender=books.sender,
             degraded=None if since is None else max(0.0, now - since),
             why=self.trouble or books.why,
+            full=books.full(),
         )
 
     def __reduce__(self) -> NoReturn:
@@ -207,7 +209,14 @@ class Outbox:
         look = self.look()
         if self.trouble is not None:
             return f"it keeps nothing new: {self.trouble}"
-        return None if look.degraded is None else f"degraded for {_time(look.degraded)}: {look.why}"
+        parts = [f"full in {listing(look.full)}"] if look.full else []
+        if look.degraded is not None:
+            parts.append(f"degraded for {_time(look.degraded)}: {look.why}")
+        return "; ".join(parts) or None
+
+    def copes(self) -> bool:
+        """Whether that is the way to the receiver alone: what is put is kept, and sent when it can be."""
+        return self.trouble is None and not self.books.full()
 
     def keep(self, keeper: Ref[Keeper], open_for: int) -> None:
         """Be kept by an actor; the outbox has been open for so many milliseconds."""

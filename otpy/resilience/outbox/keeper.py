@@ -122,6 +122,11 @@ class Keeper(GenServer):
         """What stands in its way, for the tree and for `otpy doctor`."""
         return self._outbox.in_the_way() if hasattr(self, "_outbox") else None
 
+    @property
+    def otpy_copes(self) -> bool:
+        """Whether it gets along with that by itself."""
+        return self._outbox.copes() if hasattr(self, "_outbox") else False
+
     @call
     def put(self, topic: str, key: str, payload: bytes) -> Any:  # Any: its number, or None
         """Keep a row; the reply comes when it is committed."""

@@ -114,6 +114,7 @@ class Shelf:
             self._done.pop(batch.topic, None)
         except OutboxFileError:  # it is not sent again all the same, as long as this program lives
             self._done[batch.topic] = max(reach, self._done.get(batch.topic, 0))
+        self._books.tally(batch.topic).is_full = False
         self._books.sent += len(taken)
         return len(taken) + len(refused)
 
@@ -127,6 +128,7 @@ class Shelf:
                 if age is not None:
                     gone = tables.expire(self._books, topic, self.open_for - int(age * 1_000))
                     self._drop(tables, topic, "age", gone)
+                    self._books.tally(topic).is_full &= not gone[0]
             self._write(tables)
             tables.give_back()
         self._done.clear()
@@ -151,7 +153,7 @@ class Shelf:
         if topic is None:
             return NoSuchTopicError(self._name, name, self._topics)
         tally, size = self._books.tally(name), len(payload)
-        is_over = tally.rows >= topic.rows or tally.size + size > topic.size_bytes
+        is_over = tally.is_full = tally.rows >= topic.rows or tally.size + size > topic.size_bytes
         if is_over and (topic.overflow == "reject" or size > topic.size_bytes):
             return OutboxFullError(self._name, name, tally.rows, tally.size)
         if is_over and topic.overflow == "drop_new":

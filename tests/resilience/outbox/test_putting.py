@@ -295,7 +295,7 @@ def test_the_tree_and_its_state_show_how_it_stands(system: VirtualSystem, path: 
     shown = dict(line.split(" = ", 1) for line in system.state("test/readings/outbox").state)
     system.stop()
     assert record.kind == "Outbox 5 rows, 5B, 60s old, 3 dropped"
-    assert record.trouble == "degraded for 60s: ConnectionError: down"
+    assert record.trouble == "full in t; degraded for 60s: ConnectionError: down"
     assert (shown["rows"], shown["dropped"], shown["breakers"]) == ("5", "{'new': 3}", "{'down': 'open'}")
     assert shown["degraded_since"].startswith("'20")
     assert shown["oldest_since"].startswith("'20")
