@@ -63,6 +63,10 @@ def become(asked: dict[str, Any], handles: list[int]) -> tuple[types.CodeType, d
     for number, handle in zip(asked["numbers"], aside, strict=True):
         os.dup2(handle, number)
         os.close(handle)
+    for number, (name, mode) in STREAMS.items():
+        stream = opened(number, name, mode, getattr(sys, name))
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     if asked["session"]:
         os.setsid()
     os.chdir(asked["folder"])
@@ -75,6 +79,18 @@ def become(asked: dict[str, Any], handles: list[int]) -> tuple[types.CodeType, d
     kind, what, *rest = asked["program"]
     sys.argv[:] = [what if kind == "file" else kind, *rest]
     return KINDS[kind](what, main.__dict__)
+
+
+def opened(number: int, name: str, mode: str, like: io.TextIOWrapper) -> io.TextIOWrapper:
+    """A stream as Python opens it when it starts: what it leads to decides how it is buffered, and whether it seeks."""
+    is_bare = like.write_through and mode == "w"
+    buffer = open(number, f"{mode}b", 0 if is_bare else -1, closefd=False)  # noqa: SIM115 - for good
+    raw = buffer if is_bare else buffer.raw
+    raw.name = f"<{name}>"
+    by_line = not like.write_through and mode == "w" and (number == 2 or raw.isatty())
+    stream = io.TextIOWrapper(buffer, like.encoding, like.errors, "\n", by_line, like.write_through)
+    stream.mode = mode
+    return stream
 
 
 def text(code: str, names: dict[str, Any]) -> tuple[types.CodeType, dict[str, Any]]:
@@ -98,6 +114,7 @@ def file(path: str, names: dict[str, Any]) -> tuple[types.CodeType, dict[str, An
         return compile(opened.read(), whole, "exec", dont_inherit=True), names
 
 
+STREAMS = {0: ("stdin", "r"), 1: ("stdout", "w"), 2: ("stderr", "w")}
 KINDS = {"-c": text, "-m": module, "file": file}
 
 if __name__ == "__main__":
