@@ -1,6 +1,6 @@
 """Agents and their hub on a network that does all it can, and not a reading is lost or counted twice: three programs.
 
-    python -m examples.fleet_story --agents 20 --seconds 2 --every 0.2 --acts 4 --seed 2
+    python -m examples.fleet_story --agents 8 --seconds 2 --every 0.2 --acts 4 --seed 2
 
 prints:
 
