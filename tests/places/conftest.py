@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
+from otpy.places.process.ports import ports_of
 from support.systems import clock, events, quiet, system, timed
 
 if TYPE_CHECKING:
@@ -15,17 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["clock", "events", "farm", "quiet", "system", "timed"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def warm_system() -> Iterator[otpy.System]:
-    """A system whose helper for processes runs: it imports all of otpy, which takes most of a test's time."""
+    """One system for all files: its helper for processes imports all of otpy, which costs as much as twenty forks."""
     made = otpy.System("t")
     made.start(otpy.child(len, "").opts(place="process", start_timeout=60.0)).monitor().wait()
     yield made
     assert made.stop(timeout=5.0) == []
 
 
+@pytest.fixture(scope="module")
+def no_spares(warm_system: otpy.System) -> Iterator[None]:
+    """Of the few processes that are kept ready none is left for the next file, which has other modules."""
+    yield
+    ports = ports_of(warm_system)
+    with ports._lock:
+        for spare in ports.spares.clear():
+            spare.interrupt()
+
+
 @pytest.fixture
-def farm(quiet: None, warm_system: otpy.System) -> Iterator[otpy.System]:
+def farm(quiet: None, no_spares: None, warm_system: otpy.System) -> Iterator[otpy.System]:
     """That system, empty again when the test ends."""
     yield warm_system
     for ref in reversed(list(warm_system.tops.values())):

@@ -49,11 +49,11 @@ def test_all_loop_actors_share_one_thread_and_nobody_has_one_unasked(system: otp
     assert len(system.threads) == 1
 
 
-def test_ten_thousand_actors(system: otpy.System) -> None:
+def test_thousands_of_actors(system: otpy.System) -> None:
     sup = system.start(otpy.dynamic(AsyncDoer))
-    refs = sup.within(50.0).call(otpy.DynamicSupervisor.start_children, [otpy.child(AsyncDoer)] * 10_000)
+    refs = sup.within(50.0).call(otpy.DynamicSupervisor.start_children, [otpy.child(AsyncDoer)] * 2_000)
     assert all(ref.is_alive() for ref in refs if isinstance(ref, otpy.Ref))
-    assert len(refs) == 10_000
+    assert len(refs) == 2_000
     system.wait_idle()
     sup.stop(Shutdown())
     assert system.alive == 0

@@ -327,7 +327,7 @@ def test_many_kills_leave_no_process_descriptor_or_thread(farm: otpy.System) -> 
     helper = first.call(Far.where)[1]
     farm.wait_idle()
     fds, threads = descriptors(), set(threading.enumerate())
-    for _ in range(5):
+    for _ in range(2):
         for ref in [farm.start(far()) for _ in range(10)]:
             ref.kill()
     farm.wait_idle()

@@ -91,30 +91,30 @@ class Tree(otpy.Supervisor):
         return [otpy.child(Far).opts(place="process", name="far")]
 
 
-@pytest.mark.usefixtures("quiet")
-def test_a_child_that_ends_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
+def test_a_child_that_ends_has_nothing_to_say_of_otpy_itself(farm: otpy.System, lines: SimpleQueue[str]) -> None:
     """Its end is an exit to its supervisor, which is on the other side: no turn of the inside is for that."""
-    system = otpy.System("t")
-    system.start_root(otpy.child(Tree))
-    first = system.ref("far").monitor()
-    system.ref("far").exit(otpy.Exit("boom"))
+    tree = farm.start(Tree)
+    first = farm.ref("far").monitor()
+    farm.ref("far").exit(otpy.Exit("boom"))
     first.wait(10.0)
-    system.ref("far").within(10.0, wait_for_name=10.0).call(Far.where)
-    assert system.stop(timeout=20.0) == []
+    farm.ref("far").within(10.0, wait_for_name=10.0).call(Far.where)
+    tree.stop(otpy.Shutdown())
+    farm.wait_idle()  # nothing is left to be read of what they have printed
     assert lines.qsize() == 0, lines.get()
 
 
-@pytest.mark.usefixtures("quiet")
-def test_a_child_that_sends_to_a_dead_actor_has_nothing_to_say_of_otpy_itself(lines: SimpleQueue[str]) -> None:
-    system = otpy.System("t")
-    near = system.start(Near)
-    far = system.start(otpy.child(Far).opts(place="process"))
+def test_a_child_that_sends_to_a_dead_actor_has_nothing_to_say_of_otpy_itself(
+    farm: otpy.System, lines: SimpleQueue[str]
+) -> None:
+    near = farm.start(Near)
+    far = farm.start(otpy.child(Far).opts(place="process"))
     far.call(Far.meet, near)
     near.kill()
     far.call(Far.tell_near, "hello")
     with pytest.raises(CallExitError, match="killed"):
         far.call(Far.ask_near, 1, 2)
-    assert system.stop(timeout=20.0) == []
+    far.stop()
+    farm.wait_idle()
     assert lines.qsize() == 0, lines.get()
 
 

@@ -20,14 +20,14 @@ from support.far import Far
 import os, otpy
 with otpy.run(otpy.child(Far).opts(place="process"), control="off") as system:
     system.root.call(Far.say, "x")
-    os.write({to}, repr(system.root.call(Far.echo, 5)).encode())
+    print(repr(system.root.call(Far.echo, 5)), end="")
 """
 
 
-def run(code: str, *flags: str, to: int = 1, **options: object) -> str:
+def run(code: str, *flags: str, **options: object) -> str:
     """What a program says whose only actor runs in a process."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    source = code + RUN.format(to=to)
+    source = code + RUN
     program = subprocess.run(  # type: ignore[call-overload]  # options are what it takes
         [sys.executable, *flags, "-c", source],
         env=env,
@@ -41,17 +41,34 @@ def run(code: str, *flags: str, to: int = 1, **options: object) -> str:
     return str(program.stdout)
 
 
-@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1), (0, 1, 2)], ids=str)
-def test_a_program_may_have_no_standard_streams(closed: tuple[int, ...]) -> None:
-    out = os.dup(1)  # any number above those
-    os.close(out)
-    start = f"import os, sys; os.dup2(1, 60); [os.close(fd) for fd in {closed}]; os.environ['X'] = '1'; "
+WITHOUT = """
+from support.far import Far
+import os, otpy
+os.dup2(os.open(os.devnull, os.O_RDWR), 61)
+for closed in ((0, 1, 2), (0, 1), (1,), (0,)):
+    for fd in range(3):
+        os.dup2(61, fd)
+        if fd in closed:
+            os.close(fd)
+    with otpy.run(otpy.child(Far).opts(place="process"), control="off") as system:
+        system.root.call(Far.say, "x")
+        os.write(60, repr(system.root.call(Far.echo, closed)).encode())
+"""
+
+
+def test_a_program_may_have_no_standard_streams() -> None:
+    """From its beginning, or any longer; its pipes and those to its helper get their numbers."""
+    start = "import os, sys; os.dup2(1, 60); os.closerange(0, 3); os.environ['X'] = '1'; "
     again = "os.set_inheritable(60, True); os.execv(sys.executable, [sys.executable, '-c', sys.argv[1]])"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     program = subprocess.run(
-        [sys.executable, "-c", start + again, RUN.format(to=60)], env=env, capture_output=True, timeout=20, check=False
+        [sys.executable, "-S", "-E", "-c", start + again, WITHOUT],
+        env=env,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
-    assert program.stdout == b"5"
+    assert program.stdout == b"(0, 1, 2)(0, 1)(1,)(0,)"
 
 
 def test_its_folder_may_be_gone(tmp_path: Path) -> None:
@@ -61,12 +78,8 @@ def test_its_folder_may_be_gone(tmp_path: Path) -> None:
     assert run(f"{imported}; os.rmdir({str(folder)!r})", cwd=folder) == "5"
 
 
-def test_what_is_no_text_on_the_search_path_is_passed_over() -> None:
-    assert run("import pathlib, sys; sys.path.insert(0, pathlib.Path('/'))") == "5"
-
-
-def test_warnings_may_be_errors_and_everything_be_checked() -> None:
-    assert run("", "-X", "dev", "-W", "error", "-bb") == "5"
+def test_warnings_may_be_errors_and_what_is_no_text_on_the_search_path_is_passed_over() -> None:
+    assert run("import pathlib, sys; sys.path.insert(0, pathlib.Path('/'))", "-X", "dev", "-W", "error", "-bb") == "5"
 
 
 MAIN = """

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import otpy
+from otpy.runtime.records import kept_by
 from otpy.testing.arrivals import PATIENCE, Arrivals
 from support import deeds
 from support.players import AsyncPlayer, Keeper, Log, Player
@@ -151,8 +152,7 @@ class Stage:
             if ref.is_alive() and _is_as_new(ref):
                 resting.append(ref)
         keep = {ref for resting in self._resting.values() for ref in resting}
-        found = [self.system.find(record.path) for record in self.system.records(limit=10_000)]
-        left = [ref for ref in [*found, *self.system.orphans] if ref is not None and ref not in keep]
+        left = [ref for ref in self._all() if ref not in keep]
         monitors = [ref.monitor() for ref in left]
         for ref in left:
             ref.kill()
@@ -160,6 +160,13 @@ class Stage:
             monitor.wait()
         self.system.wait_idle()
         deeds.RELEASE.clear()
+
+    def _all(self) -> list[otpy.Ref[Any]]:
+        """All who are alive in this process; those below others come after these."""
+        found = [*self.system.tops.values(), *self.system.orphans]
+        for ref in found:
+            found += kept_by(ref)
+        return found
 
 
 def _is_as_new(ref: otpy.Ref[Any]) -> bool:
