@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from functools import cache
+from typing import Any
 
 import msgpack
 
@@ -17,6 +18,8 @@ PROTOCOL = 1
 HEADER = struct.Struct(">I")
 # Names made from file names may hold lone surrogates; both ends pass them on unharmed.
 UNICODE = "surrogatepass"
+DEEP = frozenset({dict, list})
+"""What msgpack makes of what holds other values."""
 
 
 @cache
@@ -97,15 +100,15 @@ class FrameReader:
 
 
 def _check_depth(value: object, max_depth: int) -> None:
-    layer = [value]
+    layer: list[Any] = [value] if value.__class__ in DEEP else []
     for _ in range(max_depth):
+        if not layer:
+            return
         layer = [
             inner
             for item in layer
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-            if isinstance(inner, dict | list)
+            for inner in (item.values() if item.__class__ is dict else item)
+            if inner.__class__ in DEEP
         ]
-        if not layer:
-            return
-    raise WireError(f"lists and maps lie deeper in each other than {max_depth}")
+    if layer:
+        raise WireError(f"lists and maps lie deeper in each other than {max_depth}")

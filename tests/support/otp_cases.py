@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from support.source import tests_that_say
+from support.source import is_called, tests_that_say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -213,5 +213,5 @@ def claims() -> list[Claim]:
 
 def _marked(test: ast.FunctionDef) -> Iterator[object]:
     for mark in (node for decorator in test.decorator_list for node in ast.walk(decorator)):
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.otp_case":
+        if isinstance(mark, ast.Call) and is_called(mark.func, "pytest.mark.otp_case"):
             yield from (node.value if isinstance(node, ast.Constant) else ast.unparse(node) for node in mark.args)

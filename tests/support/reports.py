@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from support.source import ROOT, tests_that_say
+from support.source import ROOT, is_called, tests_that_say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +68,6 @@ def marks() -> list[Mark]:
 
 def _marks_in(file: str, tree: ast.Module) -> Iterator[Mark]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.report":
+        if isinstance(node, ast.Call) and is_called(node.func, "pytest.mark.report"):
             row, *names = (str(ast.literal_eval(arg)) for arg in node.args)
             yield Mark(file, node.lineno, row, tuple(names))

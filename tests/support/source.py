@@ -104,6 +104,11 @@ def tests_that_say(words: str) -> Iterator[tuple[str, ast.Module]]:
             yield str(path.relative_to(ROOT)), ast.parse(source)
 
 
+def is_called(node: ast.expr, dotted: str) -> bool:
+    """Whether an expression is this dotted name; of most the last word tells already that it is not."""
+    return isinstance(node, ast.Attribute) and dotted.endswith(f".{node.attr}") and ast.unparse(node) == dotted
+
+
 def _read(path: Path) -> Module:
     dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     return Module(dotted, path.read_text(), is_package=path.name == "__init__.py")
