@@ -50,6 +50,8 @@ class Lookout(GenServer):
     failure of the store is waited out in here.
     """
 
+    otpy_is_errand = True
+
     def init(self, setup: Setup) -> None:
         """Look at once: what was written since the scheduler looked is news."""
         self.setup = setup

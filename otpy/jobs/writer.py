@@ -66,6 +66,7 @@ class Writer(GenServer):
 
     place: ClassVar[str] = "thread"
     trap_exit = True
+    otpy_is_answered_for = True  # whoever waits for it is late in a drain, and not it
 
     def init(
         self,

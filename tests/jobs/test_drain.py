@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otpy.drain.begin import begin
-from otpy.events import DrainLate, JobsDrained
+from otpy.events import DrainLate, DrainPhase, JobsDrained
 from otpy.jobs.agents.context import current
 from otpy.jobs.cron import cron
 from otpy.jobs.decisions import Snooze
@@ -341,6 +341,28 @@ def test_a_drain_waits_until_a_slow_store_has_kept_what_was_done(make: Callable[
     slow.open()
     pair.clock.advance(5.0)
     assert (course.has_ended(), course.undone, seen(pair.client(1), made.id).state) == (True, [], "done")
+
+
+def test_a_look_at_the_store_that_is_under_way_at_the_end_is_no_work_left(
+    system: otpy.System, tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said to be, and the program ended with 75, where the end of the drain met one of ten looks a second."""
+    changes = SqliteStore.changes
+
+    def changes_later(store: SqliteStore) -> Any:
+        gate.wait()
+        return changes(store)
+
+    monkeypatch.setattr(SqliteStore, "changes", changes_later)
+    with Recorder(system, DrainPhase) as phases:
+        started(system, tmp_path, job(timeout=None)(print))
+        gate.reached()
+        course = begin(system, "by hand", 0.2)
+        phases.expect(2)
+        gate.open()
+        assert course.wait(20.0)
+    assert [one.phase for one in phases.of(DrainPhase)][:2] == ["quiesce", "drain"]
+    assert course.undone == []
 
 
 def test_a_store_that_is_away_makes_the_engine_late_and_is_named(make: Callable[..., Pair], gate: Gate) -> None:
