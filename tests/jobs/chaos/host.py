@@ -18,6 +18,7 @@ from otpy.jobs.store.postgres import guest, session
 from otpy.jobs.store.postgres.transaction import PostgresTransaction
 
 from .ends import wind_up
+from .standby import stand_by
 from .terms import UNDER
 from .works import STAMP, Asking, begin, engine, kill_one
 
@@ -48,6 +49,7 @@ def lease_of(host: int) -> float:
 
 def live(folder: Path, life: Life, where: Where, url: str, lease: float = LEASE) -> int:
     """Live; returns the status to end with."""
+    stand_by()
     begin(folder, life)
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .standby import name_process
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -29,6 +31,7 @@ def fork(folder: Path, name: str, live: Callable[[], int | None]) -> int:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         os.environ[MARK] = str(folder)
+        name_process(_short(folder))
         errors = os.open(folder / f"{name}.err", os.O_WRONLY | os.O_CREAT, 0o600)
         os.dup2(errors, 2)
         faulthandler.register(signal.SIGUSR1, all_threads=True)
@@ -61,6 +64,12 @@ def _marked(folder: str) -> list[int]:
     found = []
     for one in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if f"{MARK}={folder}\0".encode() in (one / "environ").read_bytes():
+            is_named = (one / "comm").read_text().rstrip("\n") == _short(folder)
+            if is_named or f"{MARK}={folder}\0".encode() in (one / "environ").read_bytes():
                 found.append(int(one.name))
     return found
+
+
+def _short(folder: Path | str) -> str:
+    """What all processes are called that were forked and have started nothing else: as long as it may be."""
+    return Path(folder).name[-15:]

@@ -22,6 +22,7 @@ from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from .ends import wind_up
 from .history import on_file
 from .plan import LEASE, Life
+from .standby import stand_by
 from .works import ACT, SCHEDULES, TICK, Asking, begin, engine, history, kill_one
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Store(SqliteStore):
 
 def play(folder: Path, life: Life, where: Where, shift_ms: int, *, is_last: bool) -> None:
     """Live; returns when told to stop, or, the last one, when there is nothing left to do."""
+    if where.apart:
+        stand_by()
     begin(folder, life)
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
