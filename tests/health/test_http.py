@@ -285,7 +285,6 @@ def port() -> Iterator[int]:
 
 
 def test_one_that_was_killed_gives_its_port_to_the_next(port: int, system: otpy.System) -> None:
-    """Its resources are closed when it comes to that, which may be after the next one has started."""
     http = HttpHealth(bind=f"127.0.0.1:{port}")
 
     class Shop(otpy.Supervisor):
@@ -304,6 +303,34 @@ def test_one_that_was_killed_gives_its_port_to_the_next(port: int, system: otpy.
         shop.call(otpy.Supervisor.which_children)
         assert get(http, "/livez") == (200, "ok\n")
     assert system.record(f"{shop.path}/health").restarts == 10
+    shop.stop()
+
+
+def test_one_that_was_killed_while_a_client_reads_slowly_gives_its_port_to_the_next(
+    port: int, system: otpy.System
+) -> None:
+    """It closes only when that client has had its time, which may be longer than its supervisor waits for it."""
+    http = HttpHealth(bind=f"127.0.0.1:{port}", metrics=Metrics)
+
+    class Shop(otpy.Supervisor):
+        def children(self) -> list[otpy.ChildSpec]:
+            return [http.child()]
+
+    shop = system.start(Shop)
+    [metrics] = METRICS
+    metrics.body = b"x" * 8_000_000
+    metrics.opened.set()
+    with visit(http, b"GET /metrics HTTP/1.1\r\n\r\n"):
+        metrics.entered.acquire()
+        assert get(http, "/livez") == (200, "ok\n")  # so the long answer has begun
+        ref = system.find(f"{shop.path}/health")
+        assert ref is not None
+        monitor = ref.monitor()
+        system.kill(ref.path)
+        monitor.wait(PATIENCE)
+        shop.call(otpy.Supervisor.which_children)
+        assert get(http, "/livez") == (200, "ok\n")
+    assert system.record(f"{shop.path}/health").restarts == 1
     shop.stop()
 
 

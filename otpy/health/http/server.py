@@ -105,7 +105,7 @@ class HttpServer(GenServer):
             other, before = options.kept
             if other.is_alive():
                 return Stop(Exit(f"{options.bind} is served by {other.path}: each needs an HttpHealth of its own"))
-            before.close()  # that of one that was killed, which may not have come to it yet
+            before.close()  # a killed one's last clients may have longer than its supervisor waits for it to close
         try:
             listener = _listen(options.host, options.port)
         except OSError as error:
