@@ -8,29 +8,25 @@ from __future__ import annotations
 import logging
 import os
 import selectors
-import socket
 import time
 from collections import deque
-from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING
 
 from otpy.control.commands import Commands
 from otpy.control.connection import Connection
+from otpy.control.door import Door
 from otpy.control.errors import BusyError, WireError
 from otpy.control.peers import may_talk, peer_of
 
 if TYPE_CHECKING:
+    import socket
     import threading
 
     from otpy.control.desk import Desk, Request
     from otpy.control.limits import Limits
 
 __all__ = ["ControlLoop"]
-
-REST = 0.1
-"""Seconds without accepting when the process has no file descriptor left."""
-ACCEPTS = 16
-"""Connections taken in one round, so that a flood of them leaves room for requests."""
 
 LOG = logging.getLogger("otpy.control")
 
@@ -40,20 +36,14 @@ class ControlLoop:
 
     def __init__(self, listener: socket.socket, desk: Desk, limits: Limits) -> None:
         """Serve with the answers of `desk`; the loop owns the socket from now on."""
-        self._listener = listener
+        self._door = Door(listener)
         self._desk = desk
         self._limits = limits
-        self._wake_in, self._wake_out = socket.socketpair()
-        self._wake_in.settimeout(0.0)
-        self._wake_out.settimeout(0.0)
-        # Not epoll: its set is shared with forked children, who must not change the parent's.
-        self._selector = selectors.PollSelector()
         self._clients: dict[socket.socket, Connection] = {}
         self._ready: deque[Connection] = deque()
         self._commands: Commands[Connection] = Commands(limits.max_commands, self.wake)
         self._looks: Commands[Connection] = Commands(limits.max_commands, self.wake)
         self._close_by: float | None = None
-        self._rest_until = 0.0
 
     def run(self) -> None:
         """Serve; the body of the server's thread."""
@@ -68,13 +58,11 @@ class ControlLoop:
 
     def open(self) -> None:
         """Look out for clients from now on."""
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self._selector.register(self._wake_in, selectors.EVENT_READ)
+        self._door.open()
 
     def wake(self) -> None:
         """Have the loop look around; from any thread."""
-        with suppress(OSError):  # full: it is about to look; closed: it has ended
-            self._wake_out.send(b"\0")
+        self._door.wake()
 
     def close_by(self, moment: float) -> None:
         """Take no new client, end when running commands are answered, or at `moment` of the monotonic clock."""
@@ -87,8 +75,7 @@ class ControlLoop:
 
     def let_go(self) -> None:
         """Close every socket; also what a forked child does with its copies."""
-        for held in [*self._clients, self._listener, self._wake_in, self._wake_out]:
-            held.close()
+        self._door.close(self._clients)
         self._clients.clear()
 
     def _is_over(self, now: float) -> bool:
@@ -97,16 +84,10 @@ class ControlLoop:
         return now >= self._close_by or not any(client.busy or client.has_to_write for client in self._clients.values())
 
     def _round(self, now: float) -> None:
-        callers = False
-        for key, events in self._selector.select(self._patience(now)):
-            if isinstance(key.data, Connection):
-                self._serve(key.data, events)
-            elif key.fileobj is self._wake_in:
-                self._drain_wake()
-            else:
-                callers = True
-        if callers:  # last, so that nobody makes room for them whose request is already here
-            self._accept()
+        for client, events in self._door.wait(now, self._until(now)):
+            self._serve(client, events)
+        for connected in self._door.callers():
+            self._welcome(connected)
         for client, reply in (*self._commands.finished(), *self._looks.finished()):
             client.busy = False
             self._send(client, reply)
@@ -116,36 +97,18 @@ class ControlLoop:
             self._next_request(client)
         self._end_overdue(time.monotonic())
 
-    def _patience(self, now: float) -> float | None:
+    def _until(self, now: float) -> float:
+        """When it has something to do, whoever says something before."""
         if self._ready:
-            return 0.0
-        moments = [client.deadline for client in self._clients.values()]
-        moments += [moment for moment in (self._close_by, self._rest_until) if moment]
-        first = min(moments, default=float("inf"))
-        return None if first == float("inf") else max(0.0, first - now)
-
-    def _drain_wake(self) -> None:
-        with suppress(BlockingIOError):
-            self._wake_in.recv(4096)
-
-    def _accept(self) -> None:
-        for _ in range(ACCEPTS):
-            try:
-                connected, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError:  # no descriptor left: rest, for poll would call at once
-                self._rest_until = time.monotonic() + REST
-                self._selector.unregister(self._listener)
-                return
-            self._welcome(connected)
+            return now
+        first = min((client.deadline for client in self._clients.values()), default=inf)
+        return first if self._close_by is None else min(first, self._close_by)
 
     def _welcome(self, connected: socket.socket) -> None:
-        connected.settimeout(0.0)
         client = Connection(connected, self._limits, time.monotonic())
         refused = self._refusal(connected)
         self._clients[connected] = client
-        self._selector.register(connected, selectors.EVENT_READ, client)
+        self._door.watch(connected, selectors.EVENT_READ, client)
         client.ending = refused is not None
         self._send(client, self._desk.hello(refused))
 
@@ -244,23 +207,12 @@ class ControlLoop:
     def _listen(self, client: Connection) -> None:
         """Wait for what this client may do now; a busy one may do nothing and is not looked at."""
         wanted = selectors.EVENT_WRITE if client.has_to_write else 0 if client.busy else selectors.EVENT_READ
-        known = client.socket in self._selector.get_map()
-        if not wanted and known:
-            self._selector.unregister(client.socket)
-        elif wanted and known:
-            self._selector.modify(client.socket, wanted, client)
-        elif wanted:
-            self._selector.register(client.socket, wanted, client)
+        self._door.watch(client.socket, wanted, client)
 
     def _drop(self, client: Connection) -> None:
         if self._clients.pop(client.socket, None) is not None:
-            with suppress(KeyError):
-                self._selector.unregister(client.socket)
-            client.socket.close()
+            self._door.drop(client.socket)
 
     def _end_overdue(self, now: float) -> None:
         for client in [client for client in self._clients.values() if client.deadline <= now]:
             self._drop(client)
-        if self._rest_until and self._rest_until <= now:
-            self._rest_until = 0.0
-            self._selector.register(self._listener, selectors.EVENT_READ)

@@ -160,7 +160,7 @@ def test_a_process_without_descriptors_rests_and_serves_on(serve: Serve, monkeyp
         return with_failures
 
     monkeypatch.setattr(NameClaim, "listen", starved)
-    monkeypatch.setattr("otpy.control.loop.REST", 0.01)
+    monkeypatch.setattr("otpy.control.door.REST", 0.01)
     server = serve(limits=PATIENT)
 
     with RawClient(server.path) as client:

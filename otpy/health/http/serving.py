@@ -6,19 +6,20 @@ It writes no log while it serves: a logging handler may be the very thing that i
 from __future__ import annotations
 
 import selectors
-import socket
 import threading
 import time
-from contextlib import suppress
 from http import HTTPStatus
+from math import inf
 from typing import TYPE_CHECKING
 
+from otpy.control.door import Door
 from otpy.control.forks import after_fork, forget
 from otpy.core.text import exception_line
 from otpy.health.http.page import Asked, Page, plain_page
 from otpy.health.http.visitor import Visitor
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Serving"]
 
-REST = 0.1
-"""Seconds without accepting when the process has no file descriptor left."""
-ACCEPTS = 16
-"""Connections taken in one round, so that a flood of them leaves room for answers."""
 GRACE = 0.5
 """Seconds, when it closes, in which what is written is taken."""
 
@@ -58,18 +55,13 @@ class Serving:
             max_clients: connections at once; the oldest makes room for the next.
             died: called in the thread when it ends by a mistake, with what that was.
         """
-        self._listener = listener
+        self._door = Door(listener)
         self._answer = answer
         self._patience = patience
         self._max_clients = max_clients
         self._died = died
         self.scrape: Scrape | None = None
-        self._wake_in, self._wake_out = socket.socketpair()
-        for one in (listener, self._wake_in, self._wake_out):
-            one.settimeout(0.0)
-        self._selector = selectors.PollSelector()  # not epoll: its set is shared with forked children
         self._visitors: dict[socket.socket, Visitor] = {}
-        self._rest_until = 0.0
         self._close_by: float | None = None
         self._hook = after_fork(self._let_go)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -99,13 +91,11 @@ class Serving:
 
     def wake(self) -> None:
         """Have the thread look around; from any thread."""
-        with suppress(OSError):  # full: it is about to look; closed: it has ended
-            self._wake_out.send(b"\0")
+        self._door.wake()
 
     def _run(self) -> None:
         try:
-            self._selector.register(self._listener, selectors.EVENT_READ)
-            self._selector.register(self._wake_in, selectors.EVENT_READ)
+            self._door.open()
             while not self._is_over(now := time.monotonic()):
                 self._round(now)
         except Exception as error:  # noqa: BLE001 - whoever started it decides what then
@@ -119,40 +109,23 @@ class Serving:
         return now >= self._close_by or not any(one.has_to_write for one in self._visitors.values())
 
     def _round(self, now: float) -> None:
-        has_callers = False
-        for key, events in self._selector.select(self._time_left(now)):
-            if isinstance(key.data, Visitor):
-                self._serve(key.data, events)
-            elif key.fileobj is self._wake_in:
-                with suppress(BlockingIOError):
-                    self._wake_in.recv(4096)
-            else:
-                has_callers = True
-        if has_callers:  # last: those whose request is already here need make no room for them
-            self._accept()
+        for visitor, events in self._door.wait(now, self._until()):
+            self._serve(visitor, events)
+        for connected in self._door.callers():
+            self._welcome(connected)
         self._hand_out_scrape()
         self._end_overdue(time.monotonic())
 
-    def _time_left(self, now: float) -> float | None:
-        moments = [one.until for one in self._visitors.values()]
-        moments += [moment for moment in (self._close_by, self._rest_until) if moment]
-        return max(0.0, min(moments) - now) if moments else None
+    def _until(self) -> float:
+        """When it has something to do, whoever says something before."""
+        first = min((one.until for one in self._visitors.values()), default=inf)
+        return first if self._close_by is None else min(first, self._close_by)
 
-    def _accept(self) -> None:
-        for _ in range(ACCEPTS):
-            try:
-                connected, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError:  # no descriptor left: rest, for poll would call at once
-                self._rest_until = time.monotonic() + REST
-                self._selector.unregister(self._listener)
-                return
-            connected.settimeout(0.0)
-            if len(self._visitors) >= self._max_clients:
-                self._drop(min(self._visitors.values(), key=lambda one: one.came))
-            self._visitors[connected] = visitor = Visitor(connected, time.monotonic() + self._patience)
-            self._selector.register(connected, selectors.EVENT_READ, visitor)
+    def _welcome(self, connected: socket.socket) -> None:
+        if len(self._visitors) >= self._max_clients:
+            self._drop(min(self._visitors.values(), key=lambda one: one.came))
+        self._visitors[connected] = visitor = Visitor(connected, time.monotonic() + self._patience)
+        self._door.watch(connected, selectors.EVENT_READ, visitor)
 
     def _serve(self, visitor: Visitor, events: int) -> None:
         if visitor.socket not in self._visitors:  # dropped earlier in this round
@@ -207,15 +180,9 @@ class Serving:
         if visitor.is_over:
             self._drop(visitor)
             return
-        with suppress(KeyError):
-            self._selector.unregister(visitor.socket)
-        if events:
-            self._selector.register(visitor.socket, events, visitor)
+        self._door.watch(visitor.socket, events, visitor)
 
     def _end_overdue(self, now: float) -> None:
-        if self._rest_until and now >= self._rest_until:
-            self._rest_until = 0.0
-            self._selector.register(self._listener, selectors.EVENT_READ)
         for visitor in [one for one in self._visitors.values() if one.until <= now]:
             self._expire(visitor, now)
 
@@ -232,11 +199,8 @@ class Serving:
 
     def _drop(self, visitor: Visitor) -> None:
         self._visitors.pop(visitor.socket, None)
-        with suppress(KeyError, ValueError):
-            self._selector.unregister(visitor.socket)
-        visitor.socket.close()
+        self._door.drop(visitor.socket)
 
     def _let_go(self) -> None:
-        for held in [*self._visitors, self._listener, self._wake_in, self._wake_out]:
-            held.close()
+        self._door.close(self._visitors)
         self._visitors.clear()
