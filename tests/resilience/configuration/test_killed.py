@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.configurations import Rates, program, running
+from support.forked import run
+
+if TYPE_CHECKING:
+    import subprocess
 
 pytestmark = pytest.mark.any_python
 
@@ -19,7 +23,7 @@ TESTS = Path(__file__).parents[2]
 def run_script(name: str, *args: object) -> subprocess.CompletedProcess[str]:
     where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
     command = [sys.executable, TESTS / "support" / name, *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, env=where, timeout=200, check=False)
+    return run(command, text=True, env=where, timeout=200)
 
 
 def play(folder: Path, rounds: int, seed: int) -> int:
