@@ -174,7 +174,7 @@ def test_a_mistake_in_taking_in_what_a_child_sends_ends_that_child_alone(
     ref, other = farm.start(far()), farm.start(far())
     ref.call(Far.meet, farm.start(Near))
     with monkeypatch.context() as patch:
-        patch.setattr(f"otpy.places.process.child.{hears}", lambda *_: 1 / 0)
+        patch.setattr(f"otpy.places.process.hearing.{hears}", lambda *_: 1 / 0)
         with pytest.raises(CallExitError) as caught:
             ref.call(Far.tell_near, 1) if hears == "receive" else ref.call(Far.ask_by_name, "nobody")
     reason = caught.value.reason

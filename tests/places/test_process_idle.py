@@ -67,7 +67,7 @@ def test_an_actor_that_was_killed_is_waited_for_until_nothing_is_left_of_its_pro
 def test_one_that_has_said_its_last_word_is_waited_for(farm: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its end is on its way, and so are the messages about it."""
     heard: Arrivals[str] = Arrivals()
-    monkeypatch.setattr(Child, "_expect_end", lambda child: heard.add(child.path))
+    monkeypatch.setattr(Child, "expect_end", lambda child: heard.add(child.path))
     ref = farm.start(far())
     with stopped(ref.call(Far.where)[1]):
         assert ref.stop(block=False)

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from otpy.core.reason import Exited, Killed, NoConnection, Reason, Signalled
 from otpy.core.spec import DEFAULT
-from otpy.errors import MailboxFullError
-from otpy.places.process.bounded import BoundedFarBox
-from otpy.places.process.codec import Decoder, Encoder, GarbageError, error_of
-from otpy.places.process.incoming import nobody, receive
+from otpy.places.process.codec import Decoder, Encoder, GarbageError
+from otpy.places.process.hearing import hear
 from otpy.places.process.lead import Lead
-from otpy.places.process.limits import MemoryWatch, cpu_blame
+from otpy.places.process.limits import cpu_blame
 from otpy.places.process.line import Line
 from otpy.places.process.refs import Refs
-from otpy.places.process.say import Born, Say
-from otpy.places.process.states import hear_state
-from otpy.places.process.ties import forget_names, hear_tie
+from otpy.places.process.say import Born
+from otpy.places.process.ties import forget_names
 from otpy.runtime.mailbox import poke
 from otpy.runtime.ref import Ref
 
@@ -40,7 +37,6 @@ __all__ = ["Child"]
 
 log = logging.getLogger("otpy")
 
-_CALLS = (Say.CALL, Say.CALL_WORDS, Say.ASK)
 GRACE = 1.0
 """Seconds in which a process must have ended that has said its last word, or has closed its pipe."""
 HALF = 5.0
@@ -100,7 +96,8 @@ class Child:
         self._is_doomed = False
         self._winds_up = False
         self._told_birth = 0
-        self._options: Options = DEFAULT
+        self.options: Options = DEFAULT
+        """How much silence, memory and time it may have, once it is bound."""
         self.pulse: Pulse | None = None
 
     def bind(
@@ -111,7 +108,7 @@ class Child:
         options: Options,
     ) -> None:
         """Belong to a port; in its turn. `options` say how much silence and memory it may have."""
-        self._options = options
+        self.options = options
         self.path = ref.path
         if self.output is not None:
             self.output.path = ref.path
@@ -168,9 +165,9 @@ class Child:
             self.pid, self.pidfd = pid, pidfd
         if self._is_doomed:
             self.interrupt()
-        self._note_birth()
+        self.note_birth()
 
-    def _note_birth(self) -> None:
+    def note_birth(self) -> None:
         """One of two tells of it, the helper or the child itself, and neither is always the first."""
         with self._lock:
             self._told_birth += 1
@@ -224,7 +221,7 @@ class Child:
             return
         try:
             for frame, _ in self.decoder.feed(data):
-                self._hear(frame)
+                hear(self, frame)
         except GarbageError as error:
             self.end_as(NoConnection(f"it was killed, for {error}"))
         except (LookupError, TypeError, ValueError) as error:
@@ -254,75 +251,12 @@ class Child:
         self.ports.listener.unwatch(self.line.socket.fileno())
         self.interrupt()
 
-    def _hear(self, frame: list[Any]) -> None:
-        if self.ref is None:
-            raise GarbageError("it spoke before it was asked")
-        if self.ref.reason is not None:  # it was killed: whatever it has sent since then is heard by nobody
-            return
-        match frame:
-            case [Say.REPLY, number, value]:
-                self.line.answer(number, value)
-                self.lead.answered()
-                self._notice_idle()
-            case [Say.FAIL, number, name, text, facts]:
-                self.line.refuse(number, error_of(name, text, facts))
-                self._notice_idle()
-            case [int(say), int(to), *_] if say <= Say.CALL_WORDS:
-                self._pass_on(to, frame)
-            case [Say.STATE, *words]:
-                hear_state(self, words)
-            case _ if hear_tie(self, frame):
-                pass
-            case _:
-                self._hear_of_itself(frame)
-
-    def _hear_of_itself(self, frame: list[Any]) -> None:
-        match frame:
-            case [Say.PONG] if self.pulse is not None:
-                self.pulse.answered()
-            case [Say.BORN, Born.STARTED, None] if self.pulse is None:
-                self.pulse = self.ports.heartbeats.begin(self, self._options.silence)
-                if self._options.max_memory_bytes is not None:
-                    MemoryWatch(self, self._options.max_memory_bytes)
-                self._note_birth()
-                self.ports.add_spare(self.origin)
-            case [Say.BORN, int(kind), None | Reason() as reason] if self.pulse is None and kind != Born.STARTED:
-                self.failed_birth = (kind, reason)
-                self._expect_end()
-            case [Say.ENDED, Reason() as reason]:
-                self.end_reason = reason
-                self._expect_end()
-            case _:
-                self._hear_of_inside(frame)
-
-    def _hear_of_inside(self, frame: list[Any]) -> None:
-        match frame:
-            case [Say.GONE, int(number), Reason() as reason]:
-                self.refs.gone(number, reason)
-            case [Say.DEPTH, int(received), int(depth)] if isinstance(self.ref.mailbox, BoundedFarBox):
-                self.ref.mailbox.has_taken(received, depth)
-            case _:
-                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
-
-    def _notice_idle(self) -> None:
-        if not self.line.waiting:
-            self.ref.system.pool.notice_idle()
-
-    def _expect_end(self) -> None:
+    def expect_end(self) -> None:
+        """It has said its last word."""
         self.ports.listener.later(GRACE, self._is_late)
 
-    def _pass_on(self, to: int, frame: list[Any]) -> None:
-        target = self.refs.own.get(to)
-        if target is None:
-            nobody(self.line, frame)
-            return
-        if frame[0] in _CALLS:
-            self.ports.circles.note_call(self)
-        with suppress(MailboxFullError):
-            if not receive(self.line, target, frame, self._sender):
-                raise GarbageError(f"it sent a message of kind {frame[0]} that has no meaning")
-
-    def _sender(self, known: object) -> Ref[Any]:
+    def sender(self, known: object) -> Ref[Any]:
+        """Who has sent what it passes on: an actor that is known here, or its own."""
         return known if isinstance(known, Ref) else self.ref
 
     def _known(self, value: object) -> object:
@@ -365,7 +299,7 @@ class Child:
             return Killed()
         if code >= 0:
             return Exited(code)
-        blame = self.ports.blame() if -code == signal.SIGKILL else cpu_blame(code, self._options)
+        blame = self.ports.blame() if -code == signal.SIGKILL else cpu_blame(code, self.options)
         return Signalled(-code, blame)
 
     def read_rest(self) -> None:
