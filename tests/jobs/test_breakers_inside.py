@@ -40,8 +40,8 @@ class RefusedError(Exception):
 class Service:
     """It fails while it is ill, and knows in which cool-down of its breaker it was asked."""
 
-    def __init__(self, system: otpy.System, **rules: Any) -> None:
-        self.breaker = Breaker("service", cooldown=30.0, longest=30.0, excludes=RefusedError, **rules)
+    def __init__(self, system: otpy.System, cooldown: float = 30.0, **rules: Any) -> None:
+        self.breaker = Breaker("service", cooldown=cooldown, longest=cooldown, excludes=RefusedError, **rules)
         self.is_ill = True
         self.failures = self.opened = 0
         self.probes: list[int] = []
@@ -175,14 +175,14 @@ def seen(client: Client, made: Any) -> Any:
 def test_its_call_is_the_probe_and_closes_it(
     timed: otpy.System, clock: VirtualClock, tmp_path: Path, form: Callable[[Service], Any]
 ) -> None:
-    service = Service(timed, failures=3)
+    service = Service(timed, cooldown=3.0, failures=3)
     kind = job(name="send", retry=OFTEN, breakers=[service.breaker])(form(service))
     client = started(timed, tmp_path, kind, size=3)
     made = client.enqueue_all([kind.new() for _ in range(5)])
-    clock.advance(100.0)
+    clock.advance(10.0)
     assert service.opened > 2
     service.is_ill = False
-    clock.advance(200.0)
+    clock.advance(20.0)
     assert service.breaker.state == "closed"
     assert [seen(client, one).state for one in made] == ["done"] * 5
     assert service.most() == 1

@@ -239,7 +239,7 @@ def test_a_schedule_is_fired_once_a_time_whoever_leads_and_whoever_declares_it(
     plans: list[Any] = [[], []]
     plans[first] = [cron("0 * * * *", tick.new())]
     engines = [
-        system.start(engine(tmp_path / "jobs.db", [tick], lease=600.0, poll=60.0, cron=plan))
+        system.start(engine(tmp_path / "jobs.db", [tick], lease=600.0, poll=600.0, cron=plan))
         for system, plan in zip(systems, plans, strict=True)
     ]
     for _ in range(3):
