@@ -184,7 +184,9 @@ def test_what_does_not_stop_is_left_over_after_the_deadline() -> None:
         return system
 
     with gate:
-        assert [left.path for left in asyncio.run(main()).left] == ["tree/Doer"]
+        left = [each.path for each in asyncio.run(main()).left]
+    assert left[-1] == "tree/Doer"
+    assert left[:-1] in ([], ["tree"])  # which waits for it, and may get no turn in time on a busy machine
 
 
 def test_a_handler_that_does_not_end_is_cancelled_at_the_deadline() -> None:
