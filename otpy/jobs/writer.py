@@ -7,12 +7,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from otpy.actors.gen_server import GenServer
-from otpy.core.backoff import Backoff, delay
 from otpy.core.decision import Fail, NoReply
 from otpy.core.gathering import GATHER, Gathering
 from otpy.core.reason import Shutdown
-from otpy.events.jobs import StaleWrite, StoreFailed, StoreRecovered
 from otpy.jobs.errors import LostJobError, StoreConflictError, StoreError, StoreLockedError, StoreVersionError
+from otpy.jobs.failing import MOST, Failing
 from otpy.jobs.health import Health
 from otpy.jobs.insertion import do_all, parted
 from otpy.jobs.model.news import News
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     Waiter: TypeAlias = "tuple[Caller | Told, Callable[[Transaction], Any]]"  # Any: what the step returns
 
 __all__ = ["Writer"]
-
-FIRST, MOST = 0.1, 5.0
-"""Seconds between a failure of the store and the next attempt to write, and at most when it goes on failing."""
 
 LATE = 2
 """Requests that may wait for another program's locks, once it has come out that one does: each only for a moment."""
@@ -88,11 +84,8 @@ class Writer(GenServer):
         """
         self._herald = herald
         self.health = Health() if health is None else health
-        self._pauses = Backoff(first=min(FIRST, most), most=most)
+        self._failing = Failing(self.ref, self.health, most)
         self._waiting: list[Waiter] = []
-        self._failure: StoreError | None = None
-        self._failures = 0
-        self._closed_until = 0.0
         self._gathering = Gathering()
         self._standing: Standing | None = None
         self._held: tuple[float, StoreLockedError] | None = None
@@ -103,7 +96,7 @@ class Writer(GenServer):
         except (StoreError, StoreVersionError) as error:  # no fault of this actor: a sentence, and no crash report
             if isinstance(error, StoreVersionError) or not self.health.was_open:
                 return Fail(Shutdown(str(error)))
-            self._fail(error)
+            self._failing.fail(error)
             store = LateStore(opened)
         finally:
             self.health.answered("look", self.system.clock.now)
@@ -159,7 +152,7 @@ class Writer(GenServer):
     @cast
     def lend(self, loan: Loan) -> None:
         """Have a job's handler say what is done, in a transaction of its own and for a bounded time."""
-        if self._is_closed_to(loan):
+        if self._failing.is_closed_to(loan):
             return
         self.health.begins(self.system.clock.now())
         try:
@@ -168,8 +161,8 @@ class Writer(GenServer):
             self.health.met(error)
             loan.refuse(error)
         except StoreError as error:
-            self._fail(error)
-            self._refuse(loan, error)
+            self._failing.fail(error)
+            self._failing.refuse(loan, error)
         except Exception as error:  # noqa: BLE001 - the handler's, who is told
             loan.refuse(error)
         except BaseException:  # it was killed
@@ -177,7 +170,7 @@ class Writer(GenServer):
             raise
         else:
             if news is not None:
-                self._well(news)
+                self._failing.well(news)
                 self._herald(news)
         finally:
             self.health.answered("loan", self.system.clock.now)
@@ -217,13 +210,13 @@ class Writer(GenServer):
         try:
             found = look()
         except StoreError as error:
-            self._fail(error, is_look=True)
-            caller.refuse(self._once_more(error))
+            self._failing.fail(error, is_look=True)
+            caller.refuse(self._failing.once_more(error))
             return LATER
         finally:
             self.health.answered("look", self.system.clock.now)
         if is_sign and self.health.outage is not None and self.health.outage.is_of_looks:
-            self._well(NOTHING)
+            self._failing.well(NOTHING)
         return found
 
     def _do_all(self) -> None:
@@ -234,7 +227,7 @@ class Writer(GenServer):
             self._gathering.served(len(waiting), time.monotonic())
 
     def _take(self, waiter: Caller | Told, step: Callable[[Transaction], Any]) -> None:
-        if self._is_closed_to(waiter):
+        if self._failing.is_closed_to(waiter):
             return
         if not self._waiting:
             self.ref.cast(Writer.commit)
@@ -265,7 +258,7 @@ class Writer(GenServer):
         return False
 
     def _kept(self, waiting: Sequence[Waiter], results: Sequence[Any], standing: Standing | None, news: News) -> None:
-        self._well(news)
+        self._failing.well(news)
         if standing is not None:
             self._standing = None
             standing.kept()
@@ -285,9 +278,9 @@ class Writer(GenServer):
 
     def _refuse_all(self, waiting: Sequence[Waiter], error: StoreError) -> None:
         """The store has failed."""
-        self._fail(error)
+        self._failing.fail(error)
         for caller, _ in waiting:
-            self._refuse(caller, error)
+            self._failing.refuse(caller, error)
 
     def _commit_apart(self, waiting: Sequence[Waiter], error: StoreLockedError) -> None:
         """One wants what another's transaction has. Who wants no key shall not be refused for that, and goes first."""
@@ -317,7 +310,7 @@ class Writer(GenServer):
         if late:
             self._held = self.system.clock.now() + WARY, error
         for caller, _ in late:
-            self._refuse(caller, error)
+            self._failing.refuse(caller, error)
 
     def _grant(self, transaction: Transaction, began: float) -> tuple[Standing | None, News]:
         """The standing wish, when it is granted in this transaction, and what that has left of the news."""
@@ -325,39 +318,3 @@ class Writer(GenServer):
         if standing is None or not standing.fits(news):
             return None, news
         return standing, standing.grant(transaction, began)
-
-    def _is_closed_to(self, waiter: Caller | Told | Loan) -> bool:
-        """Whether it pauses after a failure: then this one was told of that."""
-        if self._failure is None or self.system.clock.now() >= self._closed_until:
-            return False
-        self._refuse(waiter, self._failure)
-        return True
-
-    def _refuse(self, waiter: Caller | Told | Loan, error: StoreError) -> None:
-        if self.health.outage is not None:
-            self.health.outage.refused += 1
-        waiter.refuse(self._once_more(error))
-
-    def _once_more(self, error: StoreError) -> StoreError:
-        """Another object that says the same, and since when it is so: each caller gets its own."""
-        outage = self.health.outage
-        return type(error)(error.path, error.problem) if outage is None else outage.told(self.system.clock.now())
-
-    def _well(self, news: News) -> None:
-        """A commit is kept: what of it is told."""
-        self._failure, self._failures = None, 0
-        outage = self.health.works(self.system.clock.now())
-        if outage is not None:
-            lasted, file, path = outage.failed_at - outage.since, outage.error.path, self.ref.path
-            self.system.events.emit(StoreRecovered(path=path, store=file, seconds=lasted, refused=outage.refused))
-        self.health.kept(news)
-        for one in news.stale:
-            self.system.events.emit(StaleWrite(path=self.ref.path, job=one.id, token=one.token, what=one.what))
-
-    def _fail(self, error: StoreError, *, is_look: bool = False) -> None:
-        if self.health.failed(error, self.system.clock.now(), is_look=is_look):
-            kind, path = type(error).__name__, self.ref.path
-            self.system.events.emit(StoreFailed(path=path, store=error.path, error=kind, problem=error.problem))
-        pause = delay(self._pauses, self._failures, self.system.random.random())
-        self._failure, self._failures = error, self._failures + 1
-        self._closed_until = self.system.clock.now() + pause
