@@ -89,6 +89,11 @@ def test_its_path_inside_is_that_outside(farm: otpy.System) -> None:
     assert ref.call(Far.path) == ref.path == "t/one"
 
 
+def test_what_each_makes_in_its_life_was_compiled_before_the_fork(farm: otpy.System) -> None:
+    ref = farm.start(otpy.child(Far).opts(place="process"))
+    assert ref.call(Far.has_compiled, "Stop"), "which it makes at its end alone"
+
+
 def test_one_is_kept_ready_that_has_imported_the_module(farm: otpy.System) -> None:
     farm.start(far()).call(Far.where)
     ready = ports_of(farm).spares.by_module[Far.__module__]

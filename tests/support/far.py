@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,11 @@ class Far(otpy.GenServer):
     @otpy.call
     def path(self) -> str:
         return self.ref.path
+
+    @otpy.call
+    def has_compiled(self, name: str) -> bool:
+        """Whether there is the maker of a decision already, which is compiled when it is first asked for."""
+        return isfunction(vars(getattr(otpy, name))["__init__"])
 
     @otpy.call
     def echo(self, value: Any, *, twice: bool = False) -> Any:

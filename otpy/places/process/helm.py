@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Helm"]
 
-EARLY = ("otpy.front", "asyncio", "otpy.places.loop")
-"""What the helper imports once, before all forks, when this program has it: its children are likely to need it, too."""
+EARLY = ("otpy.front", "asyncio", "otpy.places.loop", "subprocess")
+"""What the helper imports once, before all forks, when this program has it: its children are likely to need it, too.
+
+What can be killed often runs other programs."""
 
 PATIENCE = 0.5
 """Seconds in which it must have ended that was let go of; it has only to kill what is left."""

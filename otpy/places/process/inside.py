@@ -19,8 +19,9 @@ import otpy.actors.adopted
 import otpy.actors.dynamic_supervisor
 import otpy.actors.function
 import otpy.actors.supervisor  # noqa: F401 - what children's modules import is here before the fork
+from otpy.core.decision import Stop
 from otpy.core.masking import HIDDEN, veil
-from otpy.core.reason import Crashed, Normal, Reason
+from otpy.core.reason import Crashed, Normal, Reason, Shutdown
 from otpy.core.spec import ChildSpec, Options
 from otpy.core.text import exception_line
 from otpy.errors import IgnoredError, StartError, UncarriableError
@@ -55,6 +56,8 @@ READ = 1 << 16
 """Bytes read at once; for more, the C library would map memory anew each time."""
 LEAVE = 1.0
 """Seconds in which what the actor has left behind is stopped."""
+READY = [kind.__init__ for kind in (ChildSpec, Normal, Shutdown, Stop)]
+"""Of values that every child makes: compiled when they are first asked for, so here, and not after each fork."""
 
 
 class Names(dict[str, Any]):
