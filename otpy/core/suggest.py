@@ -28,7 +28,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known word that is nearest, or None when none is near; `cutoff` is difflib's."""
     short = word[:MAX_LETTERS]
-    alike = [each for each in known if _at_most(short, each) >= cutoff]
+    alike = [each for each in known if _by_length(short, each) >= cutoff and _by_letters(short, each) >= cutoff]
     if not alike:
         return None
     from difflib import get_close_matches  # noqa: PLC0415 - for those who misspell
@@ -37,8 +37,13 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     return near[0] if near else None
 
 
-def _at_most(word: str, other: str) -> float:
-    """How near they can be at most: as near as they were if their letters came in the same order."""
+def _by_length(word: str, other: str) -> float:
+    """How near they can be at most: as if the shorter one were a part of the other."""
+    return 2 * min(len(word), len(other)) / ((len(word) + len(other)) or 1)
+
+
+def _by_letters(word: str, other: str) -> float:
+    """The same, closer: as if their letters came in the same order."""
     return 2 * (Counter(word) & Counter(other)).total() / ((len(word) + len(other)) or 1)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.late import asyncio
 from otpy.core.spec import ChildSpec, child
 from otpy.core.value import value
 from otpy.errors import CallTimeoutError, OtpyError

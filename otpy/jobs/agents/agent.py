@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import Continue
+from otpy.core.late import asyncio, is_cancelled
 from otpy.jobs.agents.attempt import may_begin, report_of, report_of_failure
 from otpy.jobs.agents.context import CURRENT, Flag, Running
 from otpy.jobs.agents.desk import Desk
@@ -105,7 +105,9 @@ class Agent(_Doing):
             with lent(kind.breakers, permits):
                 result = kind.function(*args, **kwargs)
                 report = report_of(kind, asyncio.run(self.awaited(result)) if kind.is_async else result)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is the job's; what else there is ends the agent
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_cancelled(error):
+                raise  # it is not the job's: it ends the agent
             report = report_of_failure(kind, error, is_leaving=self.is_leaving)
         finally:
             CURRENT.reset(token)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from otpy.core.late import is_cancelled
 from otpy.core.number import is_number
 from otpy.core.reason import Crashed
 from otpy.core.text import aloud, exception_line, safe_repr, safe_str, type_name, visible_lines
@@ -78,7 +78,7 @@ def report_of_failure(kind: Kind[..., Any], error: BaseException, *, is_leaving:
 
     One that was told to leave, for its program stops, and does so has not failed.
     """
-    if is_leaving and isinstance(error, JobCancelledError | CancelledError):
+    if is_leaving and (isinstance(error, JobCancelledError) or is_cancelled(error)):
         return "released", None
     if isinstance(error, JobCancelledError):
         return "cancelled", "it was cancelled"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from otpy.core.late import is_on_a_loop
 from otpy.core.text import safe_repr
 from otpy.jobs.args import pack, unpack
 from otpy.jobs.errors import (
@@ -219,7 +219,7 @@ class Running:
             StoreError: the store failed; nothing of it is kept.
             ArgumentsError: its `result` is no plain data.
         """
-        if _is_on_a_loop():
+        if is_on_a_loop():
             raise TransactionError(f"job {self.id}", NOT_ON_A_LOOP)
         loan = self._office.lend(self._job)
         tx = Tx(loan)
@@ -234,16 +234,8 @@ class Running:
         now = monotonic()
         self._paced_to = max(self._paced_to + EACH, now)
         ahead = self._paced_to - now - EACH * AT_ONCE
-        if ahead > 0 and not _is_on_a_loop():
+        if ahead > 0 and not is_on_a_loop():
             Slot(here()).wait(ahead)
-
-
-def _is_on_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _name(key: object) -> str:

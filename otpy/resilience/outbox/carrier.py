@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from otpy.actors.gen_server import GenServer
+from otpy.core.late import asyncio
 from otpy.core.points import apoint, point
 from otpy.core.text import safe_repr
 from otpy.resilience.outbox.batch import Receipt
