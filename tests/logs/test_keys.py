@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -157,7 +156,7 @@ def test_nothing_changes_before_it_is_called() -> None:
         logs.configure("console")
         assert len(logging.getLogger().handlers) == 1
     """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_without_structlog_all_is_as_with_it(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from otpy.metrics import CATALOGUE, Metrics
 from otpy.metrics.catalogue import FLEET
 from otpy.metrics.engines import Engines
 from support.doer import Doer
+from support.forked import run
 from support.prometheus import figure, promtool
 from support.source import ROOT
 
@@ -82,7 +82,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = run([sys.executable, "-c", code], text=True, check=True, timeout=60)
 
     assert "pip install otpy[metrics]" in done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from otpy.core.points import watches
 from otpy.testing import faults
 from otpy.testing.faults import FaultError, Script, armed
 from otpy.testing.faults.environment import parse
+from support import forked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,14 +77,7 @@ for number in range(5):
 
 
 def run(environ: dict[str, str]) -> tuple[int, list[str], str]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run([sys.executable, "-c", PROGRAM], env=os.environ | environ, text=True, timeout=60)
     return done.returncode, done.stdout.split("\n")[:-1], done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -22,6 +21,7 @@ from otpy.resilience.configuration.document import MAGIC, sealed
 from otpy.resilience.configuration.folder import Folder
 from otpy.testing import Gate, Recorder, VirtualSystem, faults
 from support.configurations import Rates, program, running
+from support.forked import run
 from support.forks import in_a_child
 
 if TYPE_CHECKING:
@@ -220,9 +220,9 @@ def test_a_second_program_is_refused(folder: Path) -> None:
             print(error.failure, error.problem)
     """
     held = Folder(str(folder))
-    run = subprocess.run([sys.executable, "-c", script, folder], capture_output=True, text=True, check=True)
+    done = run([sys.executable, "-c", script, folder], text=True, check=True)
     held.close()
-    assert run.stdout == "busy another program, or another configuration of this one, has it open\n"
+    assert done.stdout == "busy another program, or another configuration of this one, has it open\n"
 
 
 def test_a_second_configuration_of_one_program_is_refused(

@@ -6,7 +6,6 @@ import errno
 import os
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 from contextlib import closing
@@ -20,6 +19,7 @@ from otpy.events import OutboxDropped, OutboxSetAside, StoreFailed, StoreRecover
 from otpy.resilience import OutboxFileError, Topic
 from otpy.resilience.outbox.file import OutboxFile
 from otpy.testing import Recorder, VirtualSystem
+from support.forked import run
 from support.forks import in_a_child
 from support.outboxes import Hub, kept, outbox, values
 
@@ -64,8 +64,8 @@ def test_two_programs_on_one_file_are_refused(path: Path) -> None:
             print(error.failure, error.problem)
     """
     with opened(path):
-        run = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)
-    assert run.stdout == "busy another program, or another outbox of this one, has it open\n"
+        done = run([sys.executable, "-c", script, path], text=True, check=True)
+    assert done.stdout == "busy another program, or another outbox of this one, has it open\n"
 
 
 def test_a_second_outbox_of_the_same_program_is_refused_until_the_first_is_gone(

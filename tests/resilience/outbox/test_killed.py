@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support.forked import run
 from support.outboxes import Hub
 
 pytestmark = pytest.mark.any_python
@@ -16,19 +16,17 @@ pytestmark = pytest.mark.any_python
 TESTS = Path(__file__).parents[2]
 
 
+def told_by(name: str, *args: object) -> str:
+    """What a script says that ends well."""
+    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
+    done = run([sys.executable, TESTS / "support" / name, *map(str, args)], text=True, env=where, timeout=100)
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
+
+
 def play(folder: Path, rounds: int, seed: int) -> int:
     """Have it killed so often, and look what has become of it; gives how often that was in the middle of something."""
-    script = TESTS / "support" / "outbox_kills.py"
-    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
-    run = subprocess.run(
-        [sys.executable, script, folder, str(rounds), str(seed)],
-        capture_output=True,
-        text=True,
-        env=where,
-        timeout=100,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3_000:]
+    said = told_by("outbox_kills.py", folder, rounds, seed)
     returned = {tuple(line.split()) for line in (folder / "returned").read_text().splitlines()}
     rows = Hub(folder / "hub.db").rows()
     there = {(key, str(value)) for key, value in rows}
@@ -37,7 +35,7 @@ def play(folder: Path, rounds: int, seed: int) -> int:
     for key in ("a", "b", "c"):
         values = [value for own, value in rows if own == key]
         assert values == sorted(values), "each key is in its order"
-    return int(run.stdout)
+    return int(said)
 
 
 def test_nothing_that_returned_is_lost_or_counted_twice_wherever_it_is_killed(tmp_path: Path) -> None:
@@ -46,18 +44,7 @@ def test_nothing_that_returned_is_lost_or_counted_twice_wherever_it_is_killed(tm
 
 def play_receiver(folder: Path, kills: int, seed: int) -> int:
     """Have the receiver killed so often while it is sent to, and look what it has; gives how often it was."""
-    script = TESTS / "support" / "receiver_kills.py"
-    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
-    run = subprocess.run(
-        [sys.executable, script, folder, str(kills), str(seed)],
-        capture_output=True,
-        text=True,
-        env=where,
-        timeout=100,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr[-3_000:]
-    killed, code = map(int, run.stdout.split())
+    killed, code = map(int, told_by("receiver_kills.py", folder, kills, seed).split())
     assert code == 0, "the sender has got rid of all"
     rows = Hub(folder / "hub.db").rows()
     for key in ("a", "b", "c"):
@@ -70,15 +57,10 @@ def test_a_receiver_that_is_killed_anywhere_and_lies_has_each_row_once_and_in_or
 
 
 def test_what_a_platform_stops_leaves_its_rows_in_the_file_or_with_the_receiver(tmp_path: Path) -> None:
-    script = TESTS / "support" / "outbox_stops.py"
-    where = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
-    run = subprocess.run(
-        [sys.executable, script, tmp_path], capture_output=True, text=True, env=where, timeout=100, check=False
-    )
+    said = told_by("outbox_stops.py", tmp_path)
 
-    assert run.returncode == 0, run.stderr[-3_000:]
-    ends = [line.split() for line in run.stdout.splitlines()]
-    assert [end[:3] for end in ends] == [["away", "1", "0"], ["hangs", "2", "75"], ["well", "1", "0"]], run.stdout
+    ends = [line.split() for line in said.splitlines()]
+    assert [end[:3] for end in ends] == [["away", "1", "0"], ["hangs", "2", "75"], ["well", "1", "0"]], said
     assert all(float(end[3]) < 20.0 for end in ends), "nobody waits for a hub that is away, or hangs"
     assert [value for _, value in Hub(tmp_path / "hub.db").rows()] == list(range(20))
 
