@@ -93,7 +93,7 @@ class Working(Asking):
         """Whether all is worked off; those who are late are noted then."""
         self._ask_newcomers()
         flights = flights_in(self.system, self.course.top)
-        is_quiet = self._quiet.look()  # each time: who is late has had work at the last look, too, and no mere tick
+        is_quiet = self._quiet.look()  # each time: who is late has had work at the look before, too
         if is_late:
             self.note_late()
             return True
@@ -110,7 +110,8 @@ class Working(Asking):
         self.course.owed += self.near.undone()
         flying = [late_flight(self.phase, flight) for flight in flights_in(self.system, self.course.top)]
         known = self.near.asked
-        alone = [ref for ref in self._quiet.busy if not (ref in known or ref.actor_class.otpy_is_answered_for)]
+        keeping = self._quiet.late(are_others=bool(flying or self.late))
+        alone = [ref for ref in keeping if not (ref in known or ref.actor_class.otpy_is_answered_for)]
         busy = [late_actor(self.system, self.phase, ref) for ref in alone]
         self.late += [*flying, *busy]
         far = [f"{one.path}: {one.why}" for one in self.far.late()]

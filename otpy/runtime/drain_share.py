@@ -95,12 +95,14 @@ class DrainShare:
 
     def _late(self, near: NearDrains) -> Iterator[LateRecord]:
         system, hook = self._system, self._hook
-        yield from (_record(late_drain(system, hook, drain)) for drain in near.undone())
+        undone = near.undone()
+        yield from (_record(late_drain(system, hook, drain)) for drain in undone)
         if hook == "handle_drain":
-            yield from (_record(late_flight(hook, one)) for one in flights_in(system, None))
-            seen_to = near.asked.keys() | {one for one in self._quiet.busy if one.actor_class.otpy_is_answered_for}
-            busy = (ref for ref in self._quiet.busy if ref not in seen_to)
-            yield from (_record(late_actor(system, hook, ref)) for ref in busy)
+            flying = flights_in(system, None)
+            yield from (_record(late_flight(hook, one)) for one in flying)
+            keeping = self._quiet.late(are_others=bool(flying or undone))
+            alone = (ref for ref in keeping if not (ref in near.asked or ref.actor_class.otpy_is_answered_for))
+            yield from (_record(late_actor(system, hook, ref)) for ref in alone)
 
     def _failed(self, near: NearDrains) -> list[LateRecord]:
         found = [LateRecord(path=one.path, why=one.problem) for one in failures(self._hook, near.asked.values())]

@@ -82,22 +82,34 @@ class Quiet:
         self._top = top
         self._apart = apart
         self._looks = 0
-        self.busy: list[Ref[Any]] = []
+        self._busy: list[Ref[Any]] = []
         """Who had work when it was looked last."""
+        self._lasting: list[Ref[Any]] = []
+        """Those of them that had it at the look before as well, as no mere tick has; at the first look, all."""
+        self._has_looked = False
 
     def look(self) -> bool:
         """Whether all are at rest; those seen with work are looked at first, which is quick where there are many."""
-        self.busy = [ref for ref in self.busy if has_work(ref)]
-        if self.busy:
+        self._lasting = self._busy = [ref for ref in self._busy if has_work(ref)]
+        if self._busy:
             return False
         # Twice, as `is_idle`: whoever was seen at rest may have got a message from one that was looked at later.
         before = turns_begun(self._system)
-        self.busy = self._all() or self._all()
-        if self.busy:
+        self._busy = self._all() or self._all()
+        self._lasting = [] if self._has_looked else self._busy
+        self._has_looked = True
+        if self._busy:
             self._looks = 0
             return False
         self._looks += 1
         return turns_begun(self._system) == before or self._looks >= PATIENCE
+
+    def late(self, *, are_others: bool) -> list[Ref[Any]]:
+        """Who keeps the tree from rest, with `are_others` beside those that are known to be late.
+
+        Whoever has work only now may be in a mere tick; but if there is nobody else, it is these that never rest.
+        """
+        return self._lasting if self._lasting or are_others else self._busy
 
     def _all(self) -> list[Ref[Any]]:
         return busy_below(self._system, self._top, self._apart)

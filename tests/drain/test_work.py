@@ -61,6 +61,54 @@ class Plain(otpy.GenServer):
         target.cast(Worker.work, number)
 
 
+class Clerk(otpy.GenServer):
+    """Is late, and gives back what it has when it is stopped."""
+
+    trap_exit = True
+
+    def handle_drain(self, drain: otpy.Drain) -> otpy.NoReply:
+        self.drain = drain
+        return otpy.NoReply()
+
+    def terminate(self, _: object) -> None:
+        self.drain.done()
+
+
+def test_a_turn_that_has_just_begun_is_not_late_where_somebody_else_is(shop: otpy.System, clock: VirtualClock) -> None:
+    """Whoever ticked at the end of what another one held up was said to be left undone."""
+    ticker, tick = shop.start(Plain), Gate()
+    shop.start(Clerk)
+    course = begin(shop, "by hand", BUDGET)
+    clock.advance(course.plan.end(Phase.DRAIN) - 0.01)
+    ticker.cast(Plain.wait, tick)
+    tick.reached()
+    clock.advance(0.01)
+    tick.open()
+    shop.stop(timeout=5.0)
+
+    assert [late.path for late in course.late] == ["shop/Clerk"]
+    assert course.undone == []
+
+
+def test_a_tree_that_never_rests_names_who_has_work_at_the_end(shop: otpy.System, clock: VirtualClock) -> None:
+    first, second = shop.start(otpy.child(Plain).opts(id="a")), shop.start(otpy.child(Plain).opts(id="b"))
+    gates = [Gate(), Gate()]
+    first.cast(Plain.wait, gates[0])
+    gates[0].reached()
+    course = begin(shop, "by hand", BUDGET)
+    clock.advance(course.plan.end(Phase.DRAIN) - 0.01)
+    second.cast(Plain.wait, gates[1])
+    gates[1].reached()
+    gates[0].open()
+    shop.wait_idle()
+    clock.advance(0.01)
+    gates[1].open()
+    shop.stop(timeout=5.0)
+
+    assert [late.path for late in course.late] == ["shop/b"]
+    assert [one.partition(":")[0] for one in course.undone] == ["shop/b"]
+
+
 def test_messages_that_wait_are_worked_off_and_what_they_lead_to(shop: otpy.System, clock: VirtualClock) -> None:
     worker = shop.start(Worker)
     plain = shop.start(Plain)
