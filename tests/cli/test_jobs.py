@@ -52,7 +52,7 @@ def shop(folder: Path, directory: Path, **options: Any) -> Iterator[library.Syst
 
     class Shop(library.Supervisor):
         def children(self) -> list[library.ChildSpec]:
-            return [jobs.engine(folder / "jobs.db", [send_mail, hold])]
+            return [jobs.engine(folder / "jobs.db", [send_mail, hold], profile="fast")]
 
     with library.run(Shop, name="shop", control_directory=directory, **options) as system:
         client = jobs.of(system)

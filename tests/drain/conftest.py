@@ -1,4 +1,4 @@
-"""Drains are played on a clock that the test moves."""
+"""Drains are played on a clock that the test moves, and process children begin cheaply."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otpy
+from support.helpers import forked_helpers
 from support.systems import clock, quiet, system, timed
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from otpy.events import Event
     from otpy.testing import VirtualClock
 
-__all__ = ["clock", "quiet", "system", "timed"]
+__all__ = ["clock", "forked_helpers", "quiet", "system", "timed"]
 
 
 @pytest.fixture
