@@ -47,7 +47,7 @@ OUTAGE = 60.0
 
 Found: TypeAlias = tuple[int, int, int, str] | str
 """What a job returns: bytes, lines, words and checksum, or why there are none."""
-Counting: TypeAlias = "jobs.Kind[[str, Stamp | None, str], Found]"
+Counting: TypeAlias = "jobs.Kind[[str, Stamp | None, str], Found | jobs.Snooze]"
 
 
 class AgentCrashOnPurpose(BaseException):
@@ -63,12 +63,13 @@ def counting(trouble: Trouble) -> Counting:
         timeout=TIMEOUT,
         retry=jobs.Retry(errors=ATTEMPTS, crashes=ATTEMPTS, backoff=otpy.Backoff(first=0.0, most=0.0)),
     )
-    def count(path: str, stamp: Stamp | None, problem: str = "") -> Found:
+    def count(path: str, stamp: Stamp | None, problem: str = "") -> Found | jobs.Snooze:
         if stamp is None:
             return problem  # it could not even be listed
         current = jobs.current()
         draw = current.id * 1_000 + current.token
-        trouble.wait()
+        if not trouble.wait(lambda: current.draining is not None):
+            return jobs.Snooze(0)
         try:
             trouble.strike(draw, BEFORE)
             found = read(File(path, stamp), each_chunk=lambda: trouble.strike(draw, WHILE))
@@ -188,7 +189,7 @@ class Watcher(otpy.GenServer):
             yield from page
             page = self.jobs.find(kind=self.kind.name, limit=PAGE, before=page[-1].id)
 
-    def _job(self, entry: File | Problem) -> jobs.JobSpec[Found]:
+    def _job(self, entry: File | Problem) -> jobs.JobSpec[Found | jobs.Snooze]:
         arguments = (entry.path, entry.stamp, "") if isinstance(entry, File) else (entry.path, None, entry.text)
         return self.kind.new(*arguments).opts(key=entry.path)
 

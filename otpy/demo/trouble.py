@@ -5,14 +5,20 @@ from __future__ import annotations
 import logging
 import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import otpy
 from otpy.events.supervision import ChildStartFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["AFTER", "BEFORE", "MOMENTS", "WHILE", "CrashOnPurpose", "Trouble", "mute"]
 
 MOMENTS = BEFORE, WHILE, AFTER = "before reading", "while reading", "after sending"
 """The moments at which an agent may crash; each is drawn by itself."""
+LOOK = 0.1
+"""Seconds after which who pauses looks again whether it is to leave."""
 
 
 class CrashOnPurpose(Exception):  # noqa: N818 - it is what the demo is about, and nobody's error
@@ -30,10 +36,13 @@ class Trouble:
     pause: float = 0.0
     """Seconds before each file, for people who want to look at the tree."""
 
-    def wait(self) -> None:
-        """Pause."""
-        if self.pause:
-            otpy.sleep(self.pause)
+    def wait(self, is_to_leave: Callable[[], bool] = lambda: False) -> bool:
+        """Pause; False when it is to leave before that is over."""
+        left = self.pause
+        while left > 0.0 and not is_to_leave():
+            otpy.sleep(min(left, LOOK))
+            left -= LOOK
+        return left <= 0.0
 
     def strike(self, token: int, moment: str) -> None:
         """Raise CrashOnPurpose if this claim is to crash at this moment.

@@ -86,3 +86,12 @@ def test_only_crashes_on_purpose_and_what_they_bring_about_are_kept_out_of_the_l
 def test_other_records_stay_in_the_log(log: pytest.LogCaptureFixture) -> None:
     logging.getLogger("otpy").error("anything")
     assert log.messages == ["anything"]
+
+
+def test_a_pause_ends_when_it_is_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(otpy, "sleep", slept.append)
+    assert Trouble(pause=0.25).wait()
+    assert slept == pytest.approx([0.1, 0.1, 0.05])
+    assert not Trouble(pause=1000.0).wait(lambda: len(slept) == 5)
+    assert slept[3:] == [0.1, 0.1]
