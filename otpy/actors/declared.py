@@ -8,7 +8,7 @@ from otpy.actors.children import Entry
 from otpy.actors.gentle import entry_for
 from otpy.core.spec import DEFAULT, ChildSpec
 from otpy.core.spec_check import check_spec, check_specs
-from otpy.core.suggest import nearest
+from otpy.core.suggest import nearest_option
 from otpy.errors import SpecError, UnknownOptionError
 from otpy.runtime.spawn import actor_class, check_process_options
 
@@ -133,7 +133,7 @@ def misspelt(cls: type) -> str | None:
     """What a subclass calls nearly as a setting is called, in a sentence: nobody would ever read it."""
     words = [word for own in cls.__mro__ if not own.__module__.startswith(HOUSE) for word in vars(own)]
     for word in words:
-        near = None if word in SETTINGS or word.startswith("__") else nearest(word, SETTINGS, cutoff=NEAR)
+        near = None if word in SETTINGS or word.startswith("__") else nearest_option(word, SETTINGS, NEAR)
         if near is not None:
             return f"{cls.__name__} has {word!r}, which is no setting: did you mean {near!r}?"
     return None

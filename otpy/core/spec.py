@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from otpy.core.suggest import did_you_mean, nearest
+from otpy.core.suggest import did_you_mean, nearest_option
 from otpy.core.text import safe_repr
 from otpy.core.value import value
 from otpy.errors import SpecError, UnknownOptionError
@@ -234,7 +234,7 @@ def refuse_options(ident: str, start: Callable[..., Any], kwargs: Iterable[str],
     """
     own = tuple(own_options)
     for word in kwargs:
-        near = nearest(word, (*own, *KNOWN), cutoff=NEAR)
+        near = nearest_option(word, (*own, *KNOWN), NEAR)
         if near is None or _takes(start, word):
             continue
         if near in own:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["did_you_mean", "listing", "nearest"]
+__all__ = ["did_you_mean", "listing", "nearest", "nearest_option"]
 
 MAX_LETTERS = 200
 """Of a word that is compared: a longer one is no slip of the fingers, and comparing costs time."""
+MAX_REMEMBERED = 1_000
+"""Words of programs whose nearest option is kept."""
 MAX_LISTED = 20
 """Known words that are named when none is near."""
 
@@ -35,6 +38,12 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 
     near = get_close_matches(short, alike, n=1, cutoff=cutoff)
     return near[0] if near else None
+
+
+@lru_cache(MAX_REMEMBERED)
+def nearest_option(word: str, known: tuple[str, ...], cutoff: float) -> str | None:
+    """As `nearest`, for words in a program's code: comparing is dear, and the same ones come again and again."""
+    return nearest(word, known, cutoff=cutoff)
 
 
 def _by_length(word: str, other: str) -> float:

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 import pytest
 
-from otpy.core.suggest import did_you_mean, nearest
+from otpy.core.suggest import MAX_REMEMBERED, did_you_mean, nearest, nearest_option
 
 WORDS = [
     "strategy",
@@ -49,3 +49,17 @@ def test_what_is_left_out_before_difflib_is_asked_is_never_the_nearest(word: str
     others = [each for each in WORDS if each != word]
 
     assert [nearest(word, others, cutoff=cutoff)] == (get_close_matches(word, others, 1, cutoff) or [None])
+
+
+def test_what_is_remembered_of_a_word_is_what_was_found_among_those_words() -> None:
+    few, many = ("seconds", "child"), ("max_seconds", "children")
+    for _ in range(2):
+        assert [nearest_option("childs", known, 0.6) for known in (few, many)] == ["child", "children"]
+        assert nearest_option("childs", few, 1.0) is None
+
+
+def test_no_more_words_are_remembered_than_programs_have() -> None:
+    for number in range(MAX_REMEMBERED + 10):
+        nearest_option(f"word_{number}", ("x",), 0.8)
+
+    assert nearest_option.cache_info().currsize == MAX_REMEMBERED
