@@ -80,8 +80,7 @@ class Actor(Departing, Restoring, PykkaActor):
         """Note once for each class what every start and message would have to look up."""
         super().__init_subclass__(**kwargs)
         refuse_own_words(cls)
-        cls.otpy_calls = vocabulary(cls, "call")
-        cls.otpy_casts = vocabulary(cls, "cast")
+        cls.otpy_calls, cls.otpy_casts = vocabulary(cls)
         cls.otpy_terminates = getattr(cls.terminate, "__module__", "") not in _EMPTY
         cls.otpy_async = async_callback(cls)
         if cls.otpy_async is not None and cls.place == "pool" and "place" not in vars(cls):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import inspect
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from typing import cast as typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from otpy.core.decision import NoReply, Reply, Stop
+
+    Served = dict[object, tuple[Callable[..., Any]]]
 
 __all__ = ["Call", "Cast", "async_callback", "call", "cast", "request_name", "vocabulary"]
 
@@ -128,19 +130,20 @@ def async_callback(cls: Any) -> str | None:  # Any: an actor class
     return next(found, None)
 
 
-def vocabulary(cls: type, kind: Literal["call", "cast"]) -> dict[object, tuple[Callable[..., Any]]]:
-    """Which function of a class serves which request; a subclass's method serves the requests of its base.
+def vocabulary(cls: type) -> tuple[Served, Served]:
+    """Which function of a class serves which call, and which cast; a subclass's method serves those of its base.
 
     The function stands in a tuple, the head of all messages with this request.
     """
-    served: dict[object, tuple[Callable[..., Any]]] = {}
+    served: dict[object, Served] = {"call": {}, "cast": {}}
     for base in cls.__mro__:
         for name, attribute in vars(base).items():
-            if isinstance(attribute, FunctionType) and getattr(attribute, MARK, None) == kind:
+            kind = getattr(attribute, MARK, None) if type(attribute) is FunctionType else None
+            if kind is not None:
                 _refuse_taken(cls, base, name)
                 own = next(vars(c)[name] for c in cls.__mro__ if name in vars(c))
-                served[attribute] = (own,)
-    return served
+                served[kind][attribute] = (own,)
+    return served["call"], served["cast"]
 
 
 def _refuse_taken(cls: type, base: type, name: str) -> None:
