@@ -206,7 +206,7 @@ def test_threads_begun_while_the_tests_are_read_are_refused() -> None:
     thread = threading.Thread(target=go.wait, name="mine")
     thread.start()
     try:
-        with pytest.raises(pytest.UsageError, match="has started threads, which no fork has: MainThread, (.*, )?mine"):
+        with pytest.raises(pytest.UsageError, match=r"has started threads, which no fork has: MainThread, (.*, )?mine"):
             must_be_one_thread()
     finally:
         go.set()
