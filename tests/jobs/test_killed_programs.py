@@ -76,9 +76,10 @@ def test_what_a_job_has_written_is_there_once_wherever_its_program_was_killed(
         db.execute("create table sale (token integer)")
     assert run(tmp_path, "sell", where).returncode == -signal.SIGKILL
     again = run(tmp_path, "sell", where)
-    assert again.stdout == f"done {token}\n", again.stderr
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
-        assert db.execute("select token from sale").fetchall() == [(token,)]
+        ((written,),) = db.execute("select token from sale").fetchall()
+        assert written == token or written > token > 1  # more where a slow machine has let the lease run out
+        assert again.stdout == f"done {written}\n", again.stderr
         assert db.execute("select kind, state from otpy_job").fetchall() == [("sell", "done"), ("sent", "done")]
 
 

@@ -15,6 +15,7 @@ import os
 import platform
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -59,9 +60,11 @@ class Runs:
         """Play them, as many at a time as are asked for."""
         for _ in range(self._asked.beside):
             self._go_on(None)
-        while self._lanes:
-            for lane in select.select(self._lanes, [], [])[0]:
-                self._hear(lane)
+        with _waking() as told:
+            while self._lanes:
+                for lane in select.select([*self._lanes, told], [], [])[0]:
+                    if lane is not told:
+                        self._hear(lane)
 
     def close(self) -> None:
         """End what is still played, and tell what has failed in it."""
@@ -158,6 +161,19 @@ def _until_interrupted(runs: Runs) -> bool:
         runs.close()
         signal.signal(signal.SIGTERM, before)
     return True
+
+
+@contextmanager
+def _waking() -> Iterator[socket.socket]:
+    """What can be read once a signal has come: CPython overlooks one that comes as the main thread falls asleep."""
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    before = signal.set_wakeup_fd(tell.fileno())
+    try:
+        with told, tell:
+            yield told
+    finally:
+        signal.set_wakeup_fd(before)
 
 
 def _commit() -> str:
