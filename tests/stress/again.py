@@ -167,7 +167,7 @@ def _until_interrupted(runs: Runs) -> bool:
 def _waking() -> Iterator[socket.socket]:
     """What can be read once a signal has come: CPython overlooks one that comes as the main thread falls asleep."""
     told, tell = socket.socketpair()
-    tell.setblocking(False)
+    tell.settimeout(0.0)
     before = signal.set_wakeup_fd(tell.fileno())
     try:
         with told, tell:

@@ -52,6 +52,7 @@ class Plays:
         if session.testsfailed:
             return None  # it could not read some of them, and says so itself
         must_be_one_thread()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on the line tells it to end, and a run is not left
         _capture(session.config).stop_global_capturing()
         self._say(tests=len(session.items))
         for order in self._orders():
@@ -118,6 +119,7 @@ def _capture(config: pytest.Config) -> Any:  # Any: pytest has no public name fo
 
 def _begin(config: pytest.Config, notes: Path, output: Path) -> None:
     """Be a run of its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setsid()
     _redirect(output)
     temporary, sockets = notes / "t", notes / "run"

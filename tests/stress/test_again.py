@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.stress.again import ROOT, main
-from tests.stress.lanes import failures
+from tests.stress.lanes import Lane, failures
 from tests.stress.plays import ended, must_be_one_thread
 
 if TYPE_CHECKING:
@@ -235,6 +235,21 @@ def test_when_it_is_to_end_it_ends_all_it_has_begun_and_says_what_it_knows(suite
     ]
     assert program.returncode == 1
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_lane_that_has_not_been_heard_yet_leaves_no_run_behind(suite: Path) -> None:
+    """It was taken for one that collects, and killed, although it played already."""
+    (suite / "test_made_up.py").write_text(HANGS)
+    os.mkfifo(suite / "told")
+    lane = Lane([str(suite), *LEAN], suite, 60.0)
+    lane.order(1)
+    with (suite / "told").open() as told:
+        assert int(told.readline()) > 0
+        lane.hang_up()
+        assert told.read() == "it ends in order"
+    outcome = lane.close()
+    assert outcome is not None
+    assert outcome.failed == ("test_made_up.py::test_that_fails",)
 
 
 def test_one_that_hangs_shows_its_stacks(stuck: subprocess.Popen[str]) -> None:
