@@ -55,15 +55,19 @@ class Drains:
     def __init__(self) -> None:
         """Nothing drains, and nobody would be asked."""
         self.hooked: dict[Ref[Any], None] = {}
-        """The actors with hooks of a drain."""
+        """The actors with hooks of a drain; changed with the system's lock held, copied in one step without it."""
         self.flights: dict[Flight, None] = {}
-        """What is in flight; any thread may change it."""
+        """What is in flight; any thread puts in, and takes out, its own alone, and copies all in one step."""
         self.on_landed: list[Callable[[], object]] = []
-        """Called when nothing is in flight any more; in any thread."""
+        """Called when nothing is in flight any more, in any thread, from a copy; a drain puts in, and takes out, one.
+
+        One that has been taken out may so be called once more: it only has its actor look again.
+        """
         self.parts: dict[Ref[Any], Draining] = {}
-        """The tops of parts that drain, while they live."""
+        """The tops of parts that drain, while they live; guarded as `hooked`."""
         self.courses: dict[Ref[Any] | None, Any] = {}
-        """The drains by their tops, None for all of it. Any: they are known on a higher floor."""
+        """The drains by their tops, None for all of it; who begins one holds the system's lock from the look to the
+        entry, so that two share it. Any: they are known on a higher floor."""
 
     def forget(self, ref: Ref[Any]) -> None:
         """Drop a dead actor; called with the system's lock held."""
