@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 from queue import SimpleQueue
@@ -38,7 +39,18 @@ def lines() -> object:
     log.setLevel(level)
 
 
-def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(lines: SimpleQueue[str]) -> None:
+def pipe_at(number: int) -> tuple[int, int]:
+    """A pipe whose own end has this number, which is taken at once: it is free, but not for long."""
+    assert fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, number) == number
+    own, far = os.pipe()
+    os.dup2(own, number, inheritable=False)
+    os.close(own)
+    return number, far
+
+
+def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(
+    lines: SimpleQueue[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A child ends, its pipe is closed, and the next child's pipe has its number before the end is told of."""
     output = Output()
     first, far = output.add("first")
@@ -46,7 +58,9 @@ def test_the_late_news_of_an_end_closes_no_other_pipe_with_the_same_number(lines
     os.close(far)
     os.write(far_other, b"then\n")
     assert lines.get(timeout=5.0) == "other: then", "what came before that has been seen to by now"
+    monkeypatch.setattr(os, "pipe2", lambda flags: pipe_at(first.fd))
     second, far = output.add("second")
+    monkeypatch.undo()
     assert second.fd == first.fd
     output.end(first)
     os.write(far_other, b"and then\n")
