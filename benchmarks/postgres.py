@@ -45,6 +45,7 @@ class Server:
         self.where = where
         self.user = _user()
         self.folder = Path(tempfile.mkdtemp(prefix="otpy-pg-"))
+        atexit.register(self.remove)  # also of one that a Ctrl-C has cut off in the middle of its start
         if self.user is not None:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         self.run("initdb", "-U", "otpy", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8", str(self.data))
@@ -53,7 +54,6 @@ class Server:
         trusted = self.data / "pg_hba.conf"
         trusted.write_text(f"{rights}{trusted.read_text()}")
         self.start()
-        atexit.register(self.remove)
 
     @property
     def data(self) -> Path:

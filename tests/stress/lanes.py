@@ -60,6 +60,7 @@ class Lane:
         """Whether its end is."""
         self.tests: int | None = None
         """How many there are, once that is known."""
+        self._failed_before: tuple[str, ...] | None = None  # it was ended: what fails from then on fails of that
         self._kept, self._patience = kept, patience
         self._line, theirs = socket.socketpair()
         self._lines = self._line.makefile()
@@ -113,6 +114,8 @@ class Lane:
 
     def hang_up(self) -> None:
         """Begin to end it, and what it plays."""
+        if self._failed_before is None and not self.is_told:
+            self._failed_before = tuple(read(self._notes / "failed").splitlines())
         with suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)
         if self.tests is None:
@@ -132,7 +135,7 @@ class Lane:
         return self._told_of(failures(self._notes, status, hung=hung), _counts(read(self._told)), **took)
 
     def _cut_short(self) -> Outcome | None:
-        outcome = self._told_of(tuple(read(self._notes / "failed").splitlines()), "it was cut short")
+        outcome = self._told_of(self._failed_before or (), "it was cut short")
         return outcome if outcome.failed else None
 
     def _told_of(self, failed: tuple[str, ...], said: str, **took: float) -> Outcome:

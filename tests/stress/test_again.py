@@ -64,6 +64,7 @@ def told():
     told = os.open(pathlib.Path(__file__).parent / "told", os.O_WRONLY)
     yield told
     os.write(told, b"it ends in order")
+    assert not "counted, for it was ended"
 
 def test_that_fails():
     assert not "yet"
