@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from otpy.core.late import asyncio
@@ -15,7 +14,7 @@ from otpy.drain.plan import SHARES, Phase
 from otpy.runtime.death import kill
 from otpy.runtime.draining import Draining
 from otpy.runtime.links import Monitor, watch
-from otpy.runtime.seat import SIGNAL_GRAIN, here
+from otpy.runtime.seat import here, sleep_on, take_lock
 from otpy.runtime.system import System
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Application(System):
         super().__init__(name, **options)
         # All of these may be touched in a signal handler that interrupts code which is about to touch them.
         self._ends: list[Reason | None] = []
-        self._told: SimpleQueue[None] = SimpleQueue()
+        self._told = take_lock()  # free once there is an end
         self._waiters: dict[object, Callable[[], object]] = {}  # on event loops
         self._was_stopped = False
         self.awaits_root = True
@@ -128,10 +127,8 @@ class Application(System):
         here().may_block()
         self.is_awaited = True
         while not self._ends:
-            # Not without end: as `sleep_on`.
-            with suppress(Empty):
-                self._told.get(timeout=SIGNAL_GRAIN)
-        self._told.put(None)  # for others who wait
+            sleep_on(self._told)
+        self._tell()  # for others who wait
         return self._ends[0]
 
     async def await_end(self) -> Reason | None:
@@ -184,11 +181,15 @@ class Application(System):
 
     def _end(self, reason: Reason | None, *, is_urgent: bool) -> None:
         self._ends.append(reason)
-        self._told.put(None)
+        self._tell()
         for wake in self._waiters.copy().values():
             wake()
         if is_urgent and not self.is_awaited:
             self.on_unheard()
+
+    def _tell(self) -> None:
+        with suppress(RuntimeError):  # it is free already
+            self._told.release()
 
 
 def _nothing() -> None: ...

@@ -6,7 +6,7 @@ goes on, and the handler finds out with its next word.
 
 from __future__ import annotations
 
-from queue import Empty, SimpleQueue
+from collections import deque
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +16,7 @@ from otpy.jobs.errors import JobCancelledError, LostJobError, TransactionError
 from otpy.jobs.insertion import Insertion
 from otpy.jobs.model.claim import Settled
 from otpy.jobs.spec import job_specs
-from otpy.runtime.seat import Slot, here
+from otpy.runtime.seat import Slot, here, sleep_on, take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,9 +45,10 @@ class Loan:
     def __init__(self, job: int, token: int, seconds: float, kept: Callable[[], object]) -> None:
         """Asked for by this attempt, for so many seconds; `kept` is called in the writer's thread when it is."""
         self.job, self.token, self.seconds, self.kept = job, token, seconds, kept
-        self._asked: SimpleQueue[tuple[Step, Slot, bool] | None] = SimpleQueue()
+        self._asked: deque[tuple[Step, Slot, bool]] = deque()
         self._answering: Slot | None = None
         self._lock = Lock()
+        self._bell = take_lock()  # free while there is something that the writer has not looked for
         self._is_served = False
         self._over: Exception | None = None
 
@@ -59,7 +60,8 @@ class Loan:
             if self._over is not None:
                 raise self._over
             slot = Slot(here())
-            self._asked.put((step, slot, is_last))
+            self._asked.append((step, slot, is_last))
+            self._ring()
         if not slot.wait(PATIENCE):
             late = TransactionError(f"job {self.job}", f"the writer has not come to it within {PATIENCE:g} s")
             self.refuse(late)
@@ -108,15 +110,15 @@ class Loan:
             slot.break_off(over)
 
     def _next(self, until: float) -> tuple[Step, Slot, bool]:
-        try:
-            found = self._asked.get(timeout=max(0.0, until - monotonic()))
-        except Empty:
-            found = None
-            self.refuse(_too_long(self.job, self.seconds))
-        if found is None:
-            assert self._over is not None  # noqa: S101 - who puts None has said why
-            raise self._over
-        return found
+        # On a lock: CPython before 3.13 waits for a SimpleQueue without end once a signal to the thread came late.
+        while True:
+            with self._lock:
+                if self._over is not None:
+                    raise self._over
+                if self._asked:
+                    return self._asked.popleft()
+            if not sleep_on(self._bell, until - monotonic()):
+                self.refuse(_too_long(self.job, self.seconds))
 
     def _look(self, tx: Transaction, _: Foreign) -> None:
         match tx.holds(self.job, self.token):
@@ -132,7 +134,7 @@ class Loan:
         with self._lock:
             self._over = self._over or error
             waiting = ([] if self._answering is None else [self._answering]) + self._left()
-            self._asked.put(None)
+            self._ring()
         for slot in waiting:
             slot.break_off(self._over)
 
@@ -145,11 +147,14 @@ class Loan:
 
     def _left(self) -> list[Slot]:
         """Who has asked and was not heard; under the lock."""
-        left = []
-        while not self._asked.empty():
-            found = self._asked.get_nowait()
-            left += [] if found is None else [found[1]]
+        left = [slot for _, slot, _ in self._asked]
+        self._asked.clear()
         return left
+
+    def _ring(self) -> None:
+        """Wake the writer; under the lock, so that nobody else does between the question and the answer."""
+        if self._bell.locked():
+            self._bell.release()
 
 
 class Tx:
