@@ -25,7 +25,7 @@ from .words import reason_of, word_of
 if TYPE_CHECKING:
     from .model import Definition, Report, Step
 
-__all__ = ["Player", "Reply"]
+__all__ = ["PatientPlayer", "Player", "Reply"]
 
 SUP, DYN = otpy.Supervisor, otpy.DynamicSupervisor
 
@@ -301,6 +301,15 @@ class Player:
     def twig(self, info: Any) -> list[Any]:
         below = info.type == "supervisor" and info.ref is not None
         return [info.id, self.child(info), self.tree(info.ref, info.id) if below else info.type]
+
+
+class PatientPlayer(Player):
+    """On real threads and a virtual clock: nobody is killed for being late, but who hangs."""
+
+    def settle(self) -> None:
+        self.system.wait_idle()
+        while not self.waiting() and self.system.clock.step():  # type: ignore[attr-defined]  # it is a VirtualClock
+            self.system.wait_idle()
 
 
 def counts_of(counts: Any) -> list[int]:

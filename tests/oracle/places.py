@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import otpy
-from otpy.testing import explore
+from otpy.runtime.timers import MonotonicClock
+from otpy.testing import VirtualClock, explore
 
 from .actors import AsyncWorker, ThreadWorker, Worker
 from .families import FAMILIES, GROUPS, KILLS, LIMITS, LINKS
 from .far import ProcessWorker
 from .far_player import FarPlayer
-from .otpy_side import Player
+from .otpy_side import PatientPlayer, Player
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+
+    from otpy.core.clock import Clock
 
     from .families import Family
     from .model import Report, Scenario
@@ -41,8 +44,8 @@ def seeded(place: Place) -> Iterator[Play]:
 
 @contextmanager
 def real(place: Place) -> Iterator[Play]:
-    """All in one system, on threads and in time as they are; the order of turns is chance."""
-    system = otpy.System("real")
+    """All in one system, on threads as they are, so that the order of turns is chance."""
+    system = otpy.System("real", clock=place.clock())
 
     def play(scenario: Scenario) -> list[Report]:
         reports = _play(system, scenario, place)
@@ -75,6 +78,8 @@ class Place:
     families: tuple[Family, ...] = FAMILIES
     is_certain: bool = True
     """Whether a scenario is played in the same way each time."""
+    clock: Callable[[], Clock] = MonotonicClock
+    """Makes the one of what plays on real threads."""
 
     def open(self) -> AbstractContextManager[Play]:
         """What plays scenarios, as long as the context lasts."""
@@ -90,6 +95,6 @@ POOL = Place(Worker)
 PLACES = {
     "pool": POOL,
     "loop": Place(AsyncWorker),
-    "thread": Place(ThreadWorker, real, is_certain=False),
+    "thread": Place(ThreadWorker, real, PatientPlayer, clock=VirtualClock, is_certain=False),
     "process": Place(ProcessWorker, real, FarPlayer, FAR, is_certain=False),
 }
