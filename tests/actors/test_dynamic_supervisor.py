@@ -169,7 +169,7 @@ def test_child_whose_restart_fails_counts_and_can_be_given_up(lab: Lab) -> None:
     sup.call(DYN.start_child, lab.worker("b"))
     stranger = dynamic(lab, None, max_children=2)  # its first child has the number 1, too
     foreign = stranger.call(DYN.start_child, lab.worker("f"))
-    answers: list[Any] = []
+    answers: list[list[Any]] = []
     lab.kill("a")
     gate.reached()
     for request, *args in (
@@ -180,11 +180,12 @@ def test_child_whose_restart_fails_counts_and_can_be_given_up(lab: Lab) -> None:
         (DYN.terminate_child, old),
         (DYN.count_children,),
     ):
-        lab.system.start(otpy.child(Asker, sup, answers)).cast(Asker.ask, request, tuple(args))
+        answers.append([])
+        lab.system.start(otpy.child(Asker, sup, answers[-1])).cast(Asker.ask, request, tuple(args))
         lab.settle()
     gate.open()
     lab.settle()
-    which, before, refused, not_ours, given_up, after = answers
+    which, before, refused, not_ours, given_up, after = (answer for (answer,) in answers)
     assert {info.id: info.state for info in which} == {"1": "restarting", "2": "running"}
     assert (before.specs, before.active) == (2, 1)
     assert isinstance(refused, MaxChildrenError)

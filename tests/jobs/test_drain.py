@@ -357,7 +357,7 @@ def test_a_look_at_the_store_that_is_under_way_at_the_end_is_no_work_left(
     with Recorder(system, DrainPhase) as phases:
         started(system, tmp_path, job(timeout=None)(print))
         gate.reached()
-        course = begin(system, "by hand", 0.2)
+        course = begin(system, "by hand", 2.0)
         phases.expect(2)
         gate.open()
         assert course.wait(20.0)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.any_python
 
 def test_a_lead_goes_on_beside_a_transaction_of_its_own_that_is_open(url: str) -> None:
     """With one row for both, whoever leaves a transaction open ends the lead."""
-    with opened(url) as store, opened(url, patience=0.2) as beat:
+    with opened(url) as store, opened(url) as beat:
         fence = lead(store)
         with store.transaction() as tx:
             assert tx.claim([], fence) == []
@@ -29,7 +29,7 @@ def test_a_lead_goes_on_beside_a_transaction_of_its_own_that_is_open(url: str) -
 
 def test_nobody_is_elected_while_a_leader_writes(url: str) -> None:
     """And nobody waits for that: a frozen program that has a transaction of its own open kept all others from work."""
-    with opened(url) as store, opened(url, patience=0.2) as other:
+    with opened(url) as store, opened(url) as other:
         with store.transaction() as tx:
             epoch = tx.elect("jobs", "us", HOUR)
         fence = Fence(name="jobs", epoch=epoch or 0)
@@ -46,7 +46,7 @@ def test_nobody_is_elected_while_a_leader_writes(url: str) -> None:
 
 def test_a_leader_that_hangs_in_a_transaction_is_rolled_back_by_the_server(url: str) -> None:
     """One whose machine was cut off holds its locks no longer than this."""
-    with opened(url, patience=0.2) as store, opened(url, patience=30.0) as other:
+    with opened(url, patience=1.0) as store, opened(url, patience=30.0) as other:
         fence = lead(store)
         seen = other.lead("jobs")
         with pytest.raises(StoreError), store.transaction() as tx:
@@ -59,7 +59,7 @@ def test_a_leader_that_hangs_in_a_transaction_is_rolled_back_by_the_server(url: 
 
 
 def test_who_stands_by_waits_for_nobody(url: str) -> None:
-    with opened(url) as store, opened(url, patience=0.2) as other:
+    with opened(url) as store, opened(url) as other:
         fence = lead(store)
         with store.transaction() as tx:
             tx.claim([], fence)
@@ -76,7 +76,7 @@ def test_a_claim_leaves_out_what_somebody_else_is_at(url: str) -> None:
 
 
 def test_who_waits_too_long_for_another_program_is_told(url: str) -> None:
-    with opened(url, patience=0.1) as store, connected(url) as db:
+    with opened(url, patience=1.0) as store, connected(url) as db:
         (made,) = insert(store, new())
         db.execute("select 1 from otpy_job where id = %s for update", (made.id,))
         with pytest.raises(StoreBusyError, match="for too long"), store.transaction() as tx:

@@ -132,7 +132,7 @@ def test_any_program_that_is_there_is_given_jobs_and_no_other(store: Store, cloc
 def test_nobody_is_told_to_drain_or_has_left_while_it_claims() -> None:
     """Without a lock it was told, and had jobs a moment later."""
     url = fresh_url()
-    with opened(url) as store, opened(url, patience=0.2) as other:
+    with opened(url) as store, opened(url, patience=1.0) as other:
         station = appear(store)
         insert(store, new())
         with store.transaction() as tx:
@@ -147,7 +147,7 @@ def test_nobody_is_told_to_drain_or_has_left_while_it_claims() -> None:
 @pytest.mark.any_python
 def test_the_beat_of_a_program_waits_for_none_of_its_claims() -> None:
     url = fresh_url()
-    with opened(url) as store, opened(url, patience=0.2) as beat:
+    with opened(url) as store, opened(url) as beat:
         station = appear(store)
         with store.transaction() as tx:
             assert tx.claim([], station) == []

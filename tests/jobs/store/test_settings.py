@@ -84,8 +84,8 @@ def test_a_program_that_is_frozen_in_a_claim_fails_none_of_the_others(url: str) 
 
 
 def test_a_handler_with_a_transaction_may_think_for_as_long_as_it_has_that(url: str) -> None:
-    with opened(url, patience=0.1) as store, store.transaction() as tx, tx.lent(monotonic() + 20.0) as foreign:
-        time.sleep(0.15)  # beyond the time after which the server takes a program for frozen
+    with opened(url, patience=1.0) as store, store.transaction() as tx, tx.lent(monotonic() + 20.0) as foreign:
+        time.sleep(0.7)  # beyond the time after which the server takes a program for frozen
         assert foreign.run("select 1", ()) == ([(1,)], None)
 
 

@@ -214,7 +214,7 @@ def test_the_oldest_of_a_queue_may_be_for_any_version(store: Store) -> None:
 def test_of_two_that_switch_at_once_one_is_active() -> None:
     """With a row for each, which takes the place of what was there, there were two of them."""
     url = fresh_url()
-    with opened(url) as store, opened(url, patience=0.2) as other:
+    with opened(url) as store, opened(url) as other:
         activate(store, "blue")
         with store.transaction() as tx:
             tx.activate("green")
