@@ -141,7 +141,7 @@ class Lane:
     def _told_of(self, failed: tuple[str, ...], said: str, **took: float) -> Outcome:
         """What is told of a run that has ended, of which only the output stays, and that only where it has failed."""
         self.is_told = True
-        shutil.rmtree(self._notes, ignore_errors=True)
+        self._clear()
         if not failed:
             self._told.unlink(missing_ok=True)
         return Outcome(number=self.number, failed=failed, said=said, output=self._told if failed else None, **took)
@@ -150,10 +150,18 @@ class Lane:
         """It has ended by itself."""
         status = self._process.wait()
         self.is_told = True
-        shutil.rmtree(self._notes, ignore_errors=True)
+        self._clear()
         what = "pytest itself, while it collected the tests" if self.tests is None else "the one that began the run"
         said = f"{what} ({_end(status)})"
         return Outcome(number=self.number, failed=(said,), said=_counts(read(self._output)), output=self._output)
+
+    def _clear(self) -> None:
+        """End what was begun in its directories, as a server of a run that was killed, and remove them."""
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended, or is somebody else's
+                if os.fsencode(self._notes) in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+        shutil.rmtree(self._notes, ignore_errors=True)
 
 
 def failures(notes: Path, status: int, *, hung: bool) -> tuple[str, ...]:

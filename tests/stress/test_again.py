@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import re
@@ -29,7 +30,7 @@ LEAN = ["-p", "no:otpy", "-p", "no:hypothesispytest"]
 """Plugins that these tests do not need, and which take longer than they do."""
 
 BY_TURNS = """
-import os, pathlib, signal, tempfile, pytest
+import fcntl, os, pathlib, signal, subprocess, tempfile, pytest
 
 @pytest.mark.parametrize("turn", ["a turn"])
 def test_by_turns(turn, tmp_path):
@@ -39,6 +40,9 @@ def test_by_turns(turn, tmp_path):
     print("turn", number)
     assert number != 2
     if number == 3:
+        lock = (pathlib.Path(__file__).parent / "lock").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.Popen(["sleep", "60"], start_new_session=True, pass_fds=[lock.fileno()])
         os.kill(os.getpid(), signal.SIGSEGV)
 
 def accessible():
@@ -175,6 +179,12 @@ def test_each_run_is_a_session_with_directories_of_its_own_of_which_nothing_stay
     assert len(folders) == 4
     assert all(Path(made).is_relative_to(folder) for _, made, folder, *_ in played.seen.values())
     assert not any(folder.parent.exists() for folder in folders)
+
+
+def test_what_a_run_that_crashed_has_begun_is_ended(played: Played) -> None:
+    """Also in a session of its own, as a PostgreSQL server is."""
+    with (played.folder / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # which it has held until it ended
 
 
 def test_a_server_that_runs_as_another_user_gets_at_its_place_among_the_temporary_files(played: Played) -> None:
