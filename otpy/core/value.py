@@ -107,7 +107,9 @@ def _compiled_init(cls: Any) -> Any:  # Any: the class of a value; a function
     known |= {f"_default_{each.name}": each.default for each in every if each.default is not MISSING}
     known |= {f"_make_{each.name}": each.default_factory for each in every if each.default_factory is not MISSING}
     made: dict[str, Any] = {}
-    exec(f"def made({', '.join(known)}):\n {source}\n return __init__", vars(sys.modules[cls.__module__]), made)  # noqa: S102 - as dataclasses do
+    code = compile(f"def made({', '.join(known)}):\n {source}\n return __init__", "<string>", "exec", dont_inherit=True)
+    # Not the text: CPython would take a program that Ctrl-C ends meanwhile for one that has failed.
+    exec(code, vars(sys.modules[cls.__module__]), made)  # noqa: S102 - as dataclasses do
     init = made["made"](**known)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__annotations__ = {each.name: each.type for each in given} | {"return": None}

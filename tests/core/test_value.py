@@ -6,6 +6,8 @@ import builtins
 import copy
 import inspect
 import pickle
+import signal
+import sys
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -13,6 +15,7 @@ import pytest
 
 from otpy.core.text import safe_repr
 from otpy.core.value import value
+from support.forked import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,14 +175,18 @@ def test_it_has_the_face_of_one_by_the_book(kind: type, plain: Any) -> None:
 def test_no_method_is_compiled_before_one_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program defines a hundred and makes a few."""
     methods = 0
-    run = builtins.exec
 
-    def counted(source: str, *spaces: Any) -> None:
-        nonlocal methods
-        methods += source.count("def __") - source.count("def __create_fn__")
-        run(source, *spaces)
+    def counted(compiles: Callable[..., Any]) -> Callable[..., Any]:
+        def count(source: Any, *more: Any, **named: Any) -> Any:
+            nonlocal methods
+            if isinstance(source, str):
+                methods += source.count("def __") - source.count("def __create_fn__")
+            return compiles(source, *more, **named)
 
-    monkeypatch.setattr(builtins, "exec", counted)
+        return count
+
+    for name in ("compile", "exec"):
+        monkeypatch.setattr(builtins, name, counted(getattr(builtins, name)))
 
     @value
     class Fresh(Order):
@@ -237,3 +244,19 @@ def test_its_own_methods_are_kept() -> None:
     assert repr(Own(1)) == "own"
     assert Own(1) == Own(2)
     assert hash(Own(1)) == hash((1,))
+
+
+def test_one_that_is_made_first_as_ctrl_c_ends_a_program_takes_no_exit_code_from_it() -> None:
+    """By a thread that goes on, in the moment before the process ends itself by SIGINT."""
+    source = """
+import atexit
+from otpy.core.value import value
+@value
+class Last:
+    number: int
+atexit.register(lambda: print(Last(1)))
+raise KeyboardInterrupt
+"""
+    ended = run([sys.executable, "-c", source], text=True)
+
+    assert (ended.returncode, ended.stdout) == (-signal.SIGINT, "Last(number=1)\n")
