@@ -36,7 +36,7 @@ def wind_up(system: Application, reason: str) -> None:
     for unstopped in system.left:
         log.error("%s", unstopped)
     if course is not None:
-        course.end([str(unstopped) for unstopped in system.left])
+        course.end(system.left)
         system.undone = tuple(course.undone)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otpy.actors.gen_server import GenServer
 from otpy.core.decision import Continue, Stop
@@ -11,10 +11,14 @@ from otpy.drain.plan import Phase
 from otpy.drain.saving import Saving
 from otpy.drain.stages import Asking, Flushing, Working
 from otpy.errors import OtpyError
-from otpy.runtime.death import kill
+from otpy.runtime.death import LAST_BREATH
+from otpy.runtime.nap import sleep
+from otpy.runtime.stopping import describe_late
 
 if TYPE_CHECKING:
     from otpy.drain.course import Course
+    from otpy.runtime.ref import Ref
+    from otpy.runtime.stopping import Unstopped
     from otpy.runtime.timers import Timer
 
 __all__ = ["Coordinator"]
@@ -102,12 +106,12 @@ class Coordinator(GenServer):
             self._pause = min(TICK, self._pause * 2)
 
 
-def _release(course: Course) -> list[str]:
+def _release(course: Course) -> list[Unstopped | str]:
     """Stop a part that has drained, in the time that is left; returns what was left."""
     top, system = course.top, course.system
     assert top is not None  # noqa: S101 - of a whole program its own stop is the release
     course.is_stopping = True
-    timer = system.timers.after(course.remaining(), kill, top)
+    timer = system.timers.after(course.remaining(), course.end_stop)
     try:
         if top.reason is None and top.parent is not None:
             system.terminate_child(course.path)
@@ -117,8 +121,12 @@ def _release(course: Course) -> list[str]:
         return [f"{course.path}: {error}"]
     finally:
         timer.cancel()
-    return [
-        f"{zombie.path}: did not stop"
-        for zombie in list(system.undead)
-        if f"{zombie.path}/".startswith(f"{course.path}/")
-    ]
+    until = system.clock.now() + LAST_BREATH
+    while any(not system.undead.get(zombie, True) for zombie in _zombies(course)) and system.clock.now() < until:
+        sleep(FIRST_TICK)  # who was only just thrown out of its code is about to leave it
+    return [describe_late(system, zombie) for zombie in _zombies(course)]
+
+
+def _zombies(course: Course) -> list[Ref[Any]]:
+    """Those of its part whose code may still run."""
+    return [zombie for zombie in list(course.system.undead) if f"{zombie.path}/".startswith(f"{course.path}/")]

@@ -12,9 +12,11 @@ from otpy.drain.plan import Phase, Plan
 from otpy.events.draining import DrainEnded, DrainPhase
 from otpy.runtime.draining import Draining
 from otpy.runtime.near_drains import owing
-from otpy.runtime.stopping import kill_all
+from otpy.runtime.stopping import Unstopped, kill_all
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from otpy.events.draining import DrainFailed, DrainLate
     from otpy.runtime.drain import Drain
     from otpy.runtime.far_drains import FarDrains
@@ -66,6 +68,9 @@ class Course:
         self.begun = threading.Event()
         """Set when `ref` is known, if there is to be one: others may want the same before its beginner got so far."""
         self._phase_began = now
+        self._unstopped: set[str] = set()  # whose paths are in `undone`: where its code is has changed a moment later
+        self._noting = threading.RLock()  # held from a kill until it is noted, for it lets the stop come to its end
+        self._is_noted = False
 
     @property
     def reason(self) -> str:
@@ -103,7 +108,7 @@ class Course:
             self.draining = Draining(self.draining.reason, self.draining.since, plan.deadline)
             self.publish()
             if self.is_stopping:
-                self.system.timers.after(within, self._end_stop)
+                self.system.timers.after(within, self.end_stop)
         self.wake()
 
     def cut(self, why: str) -> None:
@@ -117,10 +122,11 @@ class Course:
         """Whether who drains it has ended before all phases were over, as one that was killed."""
         return self.has_ended() and self.phase not in {Phase.RELEASE, Phase.EXIT}
 
-    def _end_stop(self) -> None:
-        """The stop has had its time, and somebody has made that shorter since it began."""
-        if self.phase is Phase.RELEASE:
-            self.undone += [str(unstopped) for unstopped in kill_all(self.system, self.top)]
+    def end_stop(self) -> None:
+        """The stop has had its time, which somebody may have made shorter since it began."""
+        with self._noting:
+            if self.phase is Phase.RELEASE and not self._is_noted:
+                self._note(kill_all(self.system, self.top))
 
     def publish(self) -> None:
         """Let everybody know that it drains."""
@@ -152,16 +158,26 @@ class Course:
             DrainPhase(path=self.path, phase=phase, seconds=seconds, remaining=self.remaining(), late=len(late))
         )
 
-    def end(self, undone: list[str]) -> None:
+    def end(self, undone: Iterable[Unstopped | str]) -> None:
         """It is over; `undone` is what the stop itself has left undone."""
         owed = [f"{drain.ref.path}: {owing(drain)}" for drain in self.owed if not drain.is_done]
-        self.undone += [one for one in (*undone, *owed) if one not in self.undone]
+        with self._noting:
+            self._note([*undone, *owed])
+            self._is_noted = True
         self.close_phase(Phase.EXIT, [], [])
         seconds = self.system.clock.now() - self.draining.since
         self.system.events.emit(
             DrainEnded(path=self.path, reason=self.reason, seconds=seconds, undone=tuple(self.undone[:MAX_LATE]))
         )
         self.over.set()
+
+    def _note(self, undone: Iterable[Unstopped | str]) -> None:
+        for one in undone:
+            is_known = isinstance(one, Unstopped) and one.path in self._unstopped
+            if isinstance(one, Unstopped):
+                self._unstopped.add(one.path)
+            if not is_known and str(one) not in self.undone:
+                self.undone.append(str(one))
 
 
 def check_within(within: object) -> float:

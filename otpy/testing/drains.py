@@ -86,7 +86,7 @@ def drained(system: VirtualSystem, *, within: float = WITHIN) -> Drained:
     while not course.has_ended():
         system.clock.advance(TICK)
     _release(system, course)
-    course.end([str(unstopped) for unstopped in system.stop(timeout=0.0)])
+    course.end(system.stop(timeout=0.0))
     return Drained(
         took={str(phase): seconds for phase, seconds in course.took.items()},
         seconds=system.clock.now() - began,

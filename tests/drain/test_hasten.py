@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from otpy.drain.course import Course
 from otpy.drain.plan import Plan
 from otpy.runtime.draining import Draining
+from support.threads import Told
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pytest
 
     import otpy
-
-
-class Told:
-    """A lock that tells when another thread asks for it."""
-
-    def __init__(self, lock: Any, owner: int, asked: threading.Event) -> None:  # Any: an RLock
-        self.lock, self.owner, self.asked = lock, owner, asked
-
-    def __enter__(self) -> None:
-        if threading.get_ident() != self.owner:
-            self.asked.set()
-        self.lock.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.lock.release()
 
 
 def test_an_earlier_wish_is_not_overwritten_by_a_later_one(shop: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:

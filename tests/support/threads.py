@@ -1,14 +1,16 @@
-"""Threads that cannot be had."""
+"""Threads that cannot be had, and such as come to a lock."""
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import pytest
 
-__all__ = ["refuse_threads"]
+__all__ = ["Told", "refuse_threads"]
 
 
 def refuse_threads(monkeypatch: pytest.MonkeyPatch, *prefixes: str) -> set[str]:
@@ -23,3 +25,20 @@ def refuse_threads(monkeypatch: pytest.MonkeyPatch, *prefixes: str) -> set[str]:
 
     monkeypatch.setattr(threading.Thread, "start", guarded)
     return refused
+
+
+class Told:
+    """A lock that tells when another thread asks for it."""
+
+    def __init__(self, lock: Any, owner: int, asked: threading.Event) -> None:  # Any: an RLock
+        self.lock, self.owner, self.asked = lock, owner, asked
+
+    def __enter__(self) -> None:
+        if threading.get_ident() != self.owner:
+            self.asked.set()
+        self.lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.lock.release()
