@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Beam", "BeamError", "is_there"]
 
 ERLANG = Path(__file__).with_name("erlang")
-PATIENCE = 10.0
-"""Seconds one scenario may take; a net, for none takes more than a fraction of one."""
+PATIENCE = 60.0
+"""Seconds one scenario may take; a net, for none takes more than a fraction of one where the machine has time."""
 
 
 class BeamError(Exception):

@@ -8,6 +8,7 @@
 main() ->
     logger:set_primary_config(level, none),
     io:setopts([{encoding, latin1}]),
+    ok = code:ensure_modules_loaded([oracle_actor, io_lib_format, sys]),
     serve().
 
 serve() ->
@@ -16,8 +17,16 @@ serve() ->
         Line ->
             {ok, Tokens, _} = erl_scan:string(Line),
             {ok, Scenario} = erl_parse:parse_term(Tokens),
-            io:put_chars([json(play(Scenario)), $\n]),
+            io:put_chars([json(play_loaded(Scenario, code:all_loaded())), $\n]),
             serve()
+    end.
+
+%% Again where the first use of a module has loaded it: meanwhile its user is not active, although it is to go on.
+play_loaded(Scenario, Loaded) ->
+    Reports = play(Scenario),
+    case code:all_loaded() of
+        Loaded -> Reports;
+        More -> play_loaded(Scenario, More)
     end.
 
 json(List) when is_list(List) -> [$[, lists:join($,, [json(Item) || Item <- List]), $]];
