@@ -346,6 +346,10 @@ class Stranger(otpy.GenServer):
     def send_signal(self, ref: otpy.Ref[Any], reason: str) -> None:
         ref.exit(reason_of(reason))
 
+    @otpy.cast
+    def do(self, deed: Callable[[], object]) -> None:
+        deed()
+
 
 class Boom(Exception):
     """What a handler crashes with."""

@@ -311,6 +311,13 @@ class PatientPlayer(Player):
         while not self.waiting() and self.system.clock.step():  # type: ignore[attr-defined]  # it is a VirtualClock
             self.system.wait_idle()
 
+    def do_stop(self, ident: str, reason: str) -> Any:
+        """By a stranger: what hangs below is killed in time that this thread moves, so it may not wait itself."""
+        answers: list[Any] = []
+        self.stranger.cast(Stranger.do, lambda: answers.append(super(PatientPlayer, self).do_stop(ident, reason)))
+        self.settle()
+        return answers.pop()
+
 
 def counts_of(counts: Any) -> list[int]:
     return [counts.specs, counts.active, counts.supervisors, counts.workers]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["quiet"]
 
 FOUND = sorted(Path(__file__).with_name("found").glob("*.json"))
+SLOW = {"process": ["stop_waits_for_one_that_hangs"]}
+"""Not played again in a place: there one that hangs is killed after real seconds, and another scenario has one."""
+MENDED = [(path, place) for path in FOUND for place in PLACES if path.stem not in SLOW.get(place, ())]
 PARTS = [("pool", 0, 100), ("loop", 3, 100), ("thread", 4, 50), ("process", 5, 24)]
 """The place of the workers, the seed, and how many scenarios; `python -m tests.oracle` plays more."""
 MORE = [pytest.param("pool", seed, 100, marks=pytest.mark.any_python) for seed in (1, 2)]
@@ -48,8 +51,7 @@ def test_otp_and_otpy_do_the_same(beam: beams.Beam, place: str, seed: int, round
     assert search.played == rounds
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+@pytest.mark.parametrize(("path", "place"), MENDED, ids=lambda part: getattr(part, "stem", part))
 def test_what_was_found_once_is_mended(beam: beams.Beam, path: Path, place: str) -> None:
     with PLACES[place].open() as play:
         compare(Scenario.load(path), beam, play)
