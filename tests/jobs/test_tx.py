@@ -20,6 +20,7 @@ from otpy.jobs.model.claim import Settled
 from otpy.jobs.setup import Setup
 from otpy.jobs.store.sqlite.transaction import SqliteTransaction
 from otpy.jobs.writer import Writer
+from otpy.runtime.seat import sleep_on
 from otpy.testing import Gate, Recorder
 from otpy.testing.arrivals import Arrivals
 from support import errands
@@ -241,13 +242,31 @@ def test_a_key_that_is_taken_rolls_back_all(shop: Shop) -> None:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody has the writer for longer than a moment."""
+    """Nobody has the writer for longer than a moment; who `hangs`, that is, for who is slow is waited for."""
+    late: set[object] = set()
+
+    def hears(bell: Any, seconds: float) -> bool:
+        return sleep_on(bell, seconds if bell in late else None)
+
+    def hang(tx: jobs.Tx) -> None:
+        late.add(tx._loan._bell)
+        with tx._loan._lock:
+            tx._loan._ring()
+
     monkeypatch.setattr(Setup, "loan_seconds", 0.05)
+    monkeypatch.setattr("otpy.jobs.loan.sleep_on", hears)
+    monkeypatch.setitem(BODIES, "hang", hang)
+
+
+def hangs(tx: jobs.Tx) -> None:
+    """Have its time pass from now on."""
+    BODIES["hang"](tx)
 
 
 def test_what_hangs_inside_does_not_stop_the_writer(brief: None, shop: Shop) -> None:
     def body(tx: jobs.Tx) -> None:
         tea(tx)
+        hangs(tx)
         GATE.wait()
         tea(tx)
 
@@ -264,6 +283,7 @@ def test_what_hangs_inside_does_not_stop_the_writer(brief: None, shop: Shop) -> 
 def test_who_asks_the_engine_in_between_is_told_what_to_do(brief: None, shop: Shop) -> None:
     def body(tx: jobs.Tx) -> None:
         tea(tx)
+        hangs(tx)
         assert shop.client.enqueue(note.new("waits for the block that waits for it")).is_new
         tea(tx)
 
@@ -278,7 +298,7 @@ def test_a_signal_that_the_writer_hears_late_does_not_keep_it_from_others(brief:
 
     Here signals wake the writer's thread, and no other thread than this one may run until its time is over.
     """
-    made = shop.run(lambda _: GATE.wait())
+    made = shop.run(lambda tx: (hangs(tx), GATE.wait()))
     GATE.reached(1)
     thread = next(thread for thread in threading.enumerate() if thread.name.endswith("writer"))
     interval, handler = sys.getswitchinterval(), signal.signal(signal.SIGUSR1, lambda *_: None)
@@ -290,6 +310,7 @@ def test_a_signal_that_the_writer_hears_late_does_not_keep_it_from_others(brief:
             signal.pthread_kill(thread.ident, signal.SIGUSR1)
     finally:
         sys.setswitchinterval(interval)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # drops what the thread has not taken yet, which ends a process
         signal.signal(signal.SIGUSR1, handler)
     assert shop.client.enqueue(note.new("others go on")).is_new
     GATE.open()
