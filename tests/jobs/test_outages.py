@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from otpy.testing import VirtualClock
+
 pytestmark = pytest.mark.any_python
 
 RUNS: list[int] = []
+LEASE = 15.0
 
 
 @pytest.fixture
@@ -88,23 +91,24 @@ def refused_with(errors: list[jobs.StoreError]) -> jobs.StoreError:
 
 
 def test_a_job_whose_lease_is_over_when_the_server_is_back_is_begun_again_and_ends_once(
-    system: otpy.System, gate: Gate
+    timed: otpy.System, clock: VirtualClock, gate: Gate
 ) -> None:
     wait, note = kinds(gate)
-    system.start(jobs.engine(fresh_url(), [wait, note], lease=1.5))
-    client = jobs.of(system)
+    timed.start(jobs.engine(fresh_url(), [wait, note], lease=LEASE))
+    client = jobs.of(timed)
     kept = client.enqueue(wait.new())
     gate.reached()
-    lost = threading.Event()
-    system.events.attach(lambda _: lost.set(), LeaderLost)
-    with Recorder(system, StaleWrite) as stale:
+    with Recorder(timed, StaleWrite, LeaderLost) as told:
         with server().down():
-            assert lost.wait(30.0), "who leads goes by its own clock"
+            clock.advance(LEASE)
+        assert len(told.of(LeaderLost)) == 1, "who leads goes by its own clock"
+        clock.advance(2 * LEASE)
         gate.reached(2)  # else the first may still end before anybody has looked at its lease
         gate.open()
         job = client.wait(kept.id, 60.0)
+        timed.wait_idle()
     assert (job.result_value, job.crashes, len(RUNS)) == ("done", 1, 2)
-    assert [one.job for one in stale.of(StaleWrite)] in ([], [kept.id])
+    assert [one.job for one in told.of(StaleWrite)] in ([], [kept.id])
 
 
 def test_nobody_waits_for_a_server_that_has_failed_and_hangs(
@@ -112,6 +116,9 @@ def test_nobody_waits_for_a_server_that_has_failed_and_hangs(
 ) -> None:
     """Each call would last until it gives up, and its caller be told that nobody knows whether it was done."""
     monkeypatch.setattr(health, "CALM", 0.0)
+    from otpy.jobs.store.postgres import session  # noqa: PLC0415 - an extra
+
+    monkeypatch.setattr(session, "IDLE", 60.0)
     _, note = kinds(gate)
     system.start(jobs.engine(fresh_url(), [note], lease=3.0, busy=0.5))
     client = jobs.of(system, seconds=30.0)
@@ -164,7 +171,7 @@ def test_who_stands_by_tells_of_the_outage_and_lives_through_it(
     url, other = fresh_url(), otpy.System("other")
     other.start(jobs.engine(url, [note], lease=30.0))
     jobs.of(other).wait(jobs.of(other).enqueue(note.new()).id, 30.0)
-    system.start(jobs.engine(url, [note], lease=2.0))
+    system.start(jobs.engine(url, [note], lease=6.0))
     failed, recovered = threading.Event(), threading.Event()
     system.events.attach(lambda _: failed.set(), StoreFailed)
     system.events.attach(lambda _: recovered.set(), StoreRecovered)

@@ -25,6 +25,7 @@ from .store.shop import get, insert, numbers, one
 
 if TYPE_CHECKING:
     from otpy.jobs.model import Inserted
+    from otpy.testing import VirtualClock
 
 
 @pytest.mark.report("J7", "oban-bg/oban#1093")
@@ -74,14 +75,15 @@ def test_of_a_crew_that_shrinks_those_end_first_that_have_nothing_to_do(system: 
 
 @pytest.mark.report("J61", "circus-tent/circus#1044")
 def test_what_a_job_has_started_is_gone_when_its_process_is_killed(
-    system: otpy.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    timed: otpy.System, clock: VirtualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There the parent died, and its children lived on beside those of the next one."""
     ends, pipe = Ends(monkeypatch), tmp_path / "pipe"
     os.mkfifo(pipe)
-    client = started(system, tmp_path, errands.leave_a_child, crews=[crew("process", size=1, spare=0)])
+    client = started(timed, tmp_path, errands.leave_a_child, crews=[crew("process", size=1, spare=0)])
     made = client.enqueue(errands.leave_a_child.new(str(pipe)))
     both = [int(pid) for pid in pipe.read_text().split()]
+    clock.advance(2.0)
     ends.wait(1)
     assert (seen(client, made.id).state, [pid for pid in both if is_there(pid)]) == ("dead", [])
 

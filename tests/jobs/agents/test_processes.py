@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import otpy
+    from otpy.testing import VirtualClock
 
 TIMEOUT = 0.4
 """That of the kinds that hang."""
@@ -48,18 +49,16 @@ def is_there(pid: int) -> bool:
 
 @pytest.mark.parametrize("kind", [errands.spin, errands.sleep_in_c], ids=lambda kind: kind.name)
 def test_whatever_hangs_in_a_process_is_gone_a_second_after_its_time(
-    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str, kind: Any
+    timed: otpy.System, clock: VirtualClock, ends: Ends, tmp_path: Path, pipe: str, kind: Any
 ) -> None:
-    client = started(system, tmp_path, kind, errands.double, crews=[crew("process", size=1, spare=1)])
+    client = started(timed, tmp_path, kind, errands.double, crews=[crew("process", size=1, spare=1)], poll=60.0)
     assert result(ended(client, ends, errands.double.new(1))) == 2  # the crew is there
     made = client.enqueue(kind.new(pipe))
     pid = read(pipe)
-    began = time.monotonic()
+    clock.advance(TIMEOUT + 1.0)
     ends.wait(2)
-    took = time.monotonic() - began
     dead = seen(client, made.id)
     assert (dead.state, [one.failure for one in dead.attempts]) == ("dead", ["timeout"])
-    assert took < TIMEOUT + 1.0
     assert not is_there(pid)
     assert result(ended(client, ends, errands.double.new(2))) == 4
 
@@ -99,27 +98,31 @@ def test_a_coroutine_in_a_process_is_cancelled_where_it_awaits(
 
 
 def test_one_that_hears_of_nothing_is_killed_after_the_grace(
-    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str
+    timed: otpy.System, clock: VirtualClock, ends: Ends, tmp_path: Path, pipe: str
 ) -> None:
-    client = started(system, tmp_path, errands.deaf, crews=[crew("process")], grace=0.3)
+    client = started(timed, tmp_path, errands.deaf, crews=[crew("process")], lease=600.0, poll=60.0, grace=3.0)
     made = client.enqueue(errands.deaf.new(pipe))
     pid = read(pipe)
     client.cancel(made.id)
-    began = time.monotonic()
+    clock.advance(2.9)
+    assert (ends.so_far(), is_there(pid)) == ([], True)
+    clock.advance(1.1)
     assert ends.wait(1) == [(made.id, "cancelled")]
-    assert 0.3 <= time.monotonic() - began < 1.3
     assert not is_there(pid)
 
 
 @pytest.mark.parametrize("kind", [errands.attentive, errands.wait_long], ids=lambda kind: kind.name)
 def test_in_a_drain_it_is_given_back_when_its_time_is_over(
-    system: otpy.System, ends: Ends, tmp_path: Path, pipe: str, kind: Any
+    timed: otpy.System, clock: VirtualClock, ends: Ends, tmp_path: Path, pipe: str, kind: Any
 ) -> None:
     """One that awaits leaves, one that asks for a cancellation alone is killed; of none an attempt is spent."""
-    client = started(system, tmp_path, kind, crews=[crew("process", spare=0)], grace=0.2)
+    client = started(timed, tmp_path, kind, crews=[crew("process", spare=0)], lease=600.0, poll=60.0)
     made = client.enqueue(kind.new(pipe))
     read(pipe)
-    course = begin(system, "by hand", 1.0)
+    course = begin(timed, "by hand", 10.0)
+    clock.advance(5.9)
+    assert ends.so_far() == []
+    clock.advance(4.0)
     assert ends.wait(1) == [(made.id, "ready")]
     assert course.wait(20.0)
     found = seen(client, made.id)
