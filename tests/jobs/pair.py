@@ -93,7 +93,7 @@ class Pair:
 
     def _opening(self) -> Any:
         def opened(made: Engine) -> SqliteStore:
-            store = self.stores[made.system.name] = Flaky(made.setup.path, now=made.setup.now, patience=0.1)
+            store = self.stores[made.system.name] = Flaky(made.setup.path, now=made.setup.now)
             return store
 
         return opened

@@ -12,12 +12,13 @@ import pytest
 import otpy
 from otpy import jobs
 from otpy.events import ActorCrashed
-from otpy.jobs.endings import Endings
 from otpy.jobs.engine import Engine
 from otpy.jobs.looking import Looking
 from otpy.jobs.store.opening import open_store
 from otpy.testing import Gate, Recorder
 from otpy.testing.arrivals import Arrivals
+
+from .askers import askers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,14 +112,7 @@ def test_who_waits_goes_on_when_the_writer_is_started_again(
         job = asyncio.run(client.await_end(made.id, 20.0)) if is_awaited else client.wait(made.id, 20.0)
         found.append(job.state)
 
-    endings = system.names["jobs/endings"]
-    asked, look = Arrivals[int](), Endings._look
-
-    def noted(self: Endings, ids: set[int]) -> None:
-        asked.add(1)
-        look(self, ids)
-
-    monkeypatch.setattr(Endings, "_look", noted)
+    endings, asked = system.names["jobs/endings"], askers(monkeypatch)
     thread = threading.Thread(target=wait)
     thread.start()
     asked.wait(1, 5.0)
@@ -188,7 +182,10 @@ def test_a_leader_that_ends_with_its_writer_does_not_crash(
         assert {event.kind for event in record.of(ActorCrashed)} <= {"Writer", "Agent"}
 
 
-def test_who_waits_when_the_engine_ends_is_told_so(system: otpy.System, tmp_path: Path) -> None:
+def test_who_waits_when_the_engine_ends_is_told_so(
+    system: otpy.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = askers(monkeypatch)
     made = started(system, tmp_path).enqueue(DOUBLE.new(1).opts(delay=3_600.0))
     failed: list[BaseException] = []
 
@@ -200,7 +197,7 @@ def test_who_waits_when_the_engine_ends_is_told_so(system: otpy.System, tmp_path
 
     thread = threading.Thread(target=wait)
     thread.start()
-    system.wait_idle()
+    asked.wait(1, 5.0)
     system.names["jobs/engine"].stop()
     thread.join(5.0)
     assert len(failed) == 1

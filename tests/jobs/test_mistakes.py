@@ -22,6 +22,7 @@ from otpy.testing import Gate
 from otpy.testing.arrivals import Arrivals
 
 from .agents.works import AT_ONCE, crew, seen
+from .askers import askers
 from .rows import row
 
 if TYPE_CHECKING:
@@ -140,12 +141,16 @@ def test_what_cannot_be_looked_for_is_refused_in_a_sentence(
         ask(client)
 
 
-def test_an_end_that_was_not_kept_is_told_to_nobody(client: jobs.Client, timed: otpy.System) -> None:
+def test_an_end_that_was_not_kept_is_told_to_nobody(
+    client: jobs.Client, timed: otpy.System, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A look shares its transaction with what it sees: when that fails, what it saw has not come to be."""
     made = client.enqueue(WELL.new().opts(delay=60.0))
     told: list[str] = []
+    asked = askers(monkeypatch)
     thread = threading.Thread(target=lambda: told.append(client.wait(made.id).state))
     thread.start()
+    asked.wait(1, 5.0)
     timed.wait_idle()
     look = Round({made.id})
     look.jobs = {made.id: seen(client, made.id)._replace(state="done")}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +25,7 @@ from otpy.runtime.pykka import Future
 from otpy.testing import Gate, VirtualClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from otpy.jobs.store.protocol import Transaction
@@ -91,6 +93,12 @@ def test_who_comes_while_a_commit_lasts_shares_the_next_one(system: otpy.System,
     assert slow.commits == [1, 16]
 
 
+def _nap(patch: pytest.MonkeyPatch, nap: Callable[[float], object]) -> None:
+    """What the writer does when it waits for others, however late it is; other threads sleep as ever."""
+    patch.setattr("otpy.core.gathering.LATELY", 60.0)
+    patch.setattr("otpy.jobs.writer.time", SimpleNamespace(monotonic=time.monotonic, sleep=nap))
+
+
 def test_who_was_served_together_is_expected_back_together(
     system: otpy.System, slow: Slow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,8 +108,7 @@ def test_who_was_served_together_is_expected_back_together(
     slow.gate.reached()
     together = asked(writer, Slow.step, 4)
     again: list[Any] = []
-    monkeypatch.setattr("otpy.core.gathering.LATELY", 60.0)
-    monkeypatch.setattr("time.sleep", lambda _: again or again.extend(asked(writer, Slow.step, 3)))
+    _nap(monkeypatch, lambda _: again or again.extend(asked(writer, Slow.step, 3)))
     slow.gate.open()
     [future.get(timeout=5) for future in first + together]
     (late,) = asked(writer, Slow.step, 1)
@@ -114,8 +121,7 @@ def test_nobody_is_waited_for_long(system: otpy.System, slow: Slow, monkeypatch:
     slow.gate.open()
     writer = system.start(Writer, lambda: slow)
     naps: list[float] = []
-    monkeypatch.setattr("otpy.core.gathering.LATELY", 60.0)
-    monkeypatch.setattr("time.sleep", naps.append)
+    _nap(monkeypatch, naps.append)
     for future in asked(writer, Slow.step, 9):
         future.get(timeout=5)
     naps.clear()
