@@ -11,6 +11,7 @@ from rich.console import Console
 import otpy as library
 from otpy.cli.fleet_view import fleet_view
 from otpy.fleet import FleetView
+from otpy.testing import VirtualClock
 from support.systems import quiet
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def hub(*views: FleetView) -> type[library.Supervisor]:
 @pytest.fixture
 def fleet(directory: Path, quiet: None) -> Iterator[FleetView]:
     view = FleetView("boilers")
-    with library.run(hub(view), name="hub", control_directory=directory):
+    clock = VirtualClock()  # it stands: who was heard just now was heard no time ago
+    with library.run(hub(view), name="hub", control_directory=directory, clock=clock):
         view.expect(["e"], labels={"region": "us"})
         for number, name in enumerate("abcd"):
             view.beat(name, labels={"region": "eu" if number < 3 else "us", "version": "1"}, incarnation=name)

@@ -65,10 +65,10 @@ def test_watching_bears_a_program_that_does_not_answer_for_a_while(
         listener.close()
         silent.release()
         serve()
+        watched._reach = Reach(directory)
         yield
 
     with Watched(Reach(directory, hello_time=0.02), "shop", 50) as watched:
-        watched._reach = Reach(directory, hello_time=0.02)
         watch(watched, screen(terminal=False), moments())
 
     output = capsys.readouterr().out

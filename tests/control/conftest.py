@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from otpy.control.limits import Limits
 from otpy.control.server import ControlServer
+from support.control import PATIENT
 from support.served import directory, system
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def serve(directory: Path, system: FakeSystem) -> Iterator[Callable[..., Control
     with ExitStack() as stack:
 
         def start(served: FakeSystem = system, **options: object) -> ControlServer:
-            limits = options.pop("limits", None) or Limits(frame_time=0.1, write_time=0.1, idle_time=5.0)
-            server = ControlServer(served, directory=directory, limits=limits, **options)  # type: ignore[arg-type]
+            options.setdefault("limits", PATIENT)
+            server = ControlServer(served, directory=directory, **options)  # type: ignore[arg-type]
             server.start()
             stack.callback(server.close)
             return server
