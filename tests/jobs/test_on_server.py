@@ -77,7 +77,7 @@ def program(url: str) -> Iterator[Any]:
 
     def begin(name: str, **options: Any) -> otpy.System:
         begun.append(otpy.System(name))
-        begun[-1].start(engine(url, **{"kinds": [note, sell], "lease": 3.0, **options}))
+        begun[-1].start(engine(url, **{"kinds": [note, sell], "lease": 15.0, **options}))
         return begun[-1]
 
     yield begin
@@ -238,7 +238,7 @@ def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
 
 def test_jobs_go_on_when_the_server_has_died_and_is_back(program: Any) -> None:
     """Nothing that was acknowledged is lost, and of each job one attempt is accepted."""
-    jobs = of(program("a"))
+    jobs = of(program("a", lease=6.0))
     made = jobs.enqueue_all([note.new(number) for number in range(300)])
     jobs.wait(made[10].id, 30.0)
     server().restart()

@@ -113,7 +113,7 @@ def test_a_pooler_that_has_lost_its_server_is_an_outage(
     system: otpy.System, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "CALM", 0.0)
-    system.start(jobs.engine(url, [note], lease=3.0))
+    system.start(jobs.engine(url, [note], lease=6.0))
     client = jobs.of(system, seconds=30.0)
     client.wait(client.enqueue(note.new(1)).id, 30.0)
     recovered = threading.Event()

