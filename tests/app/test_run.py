@@ -220,7 +220,10 @@ def test_three_slow_levels_share_one_deadline() -> None:
     before = time.monotonic()
     with gate:
         with otpy.run(tree, name="deep", control="off", shutdown=0.2) as system:
-            pass
+            lowest = system.find("deep/b/c/slow")
+            assert lowest is not None
+            lowest.cast(Doer.run, lambda _: gate.wait())
+            gate.reached()
         assert time.monotonic() - before < 3.0
         assert {left.path for left in system.left} == {"deep/b/c/slow"}
         assert system.alive == 0

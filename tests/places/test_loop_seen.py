@@ -92,4 +92,5 @@ def test_a_system_that_stops_ends_what_is_suspended(system: otpy.System) -> None
     own.wait_idle()
     assert [unstopped.path for unstopped in own.stop(timeout=0.0)] == ["own/AsyncDoer"]
     assert ref.reason is not None
+    own.wait_idle()
     assert log == ["cancelled", "cleaned up"]

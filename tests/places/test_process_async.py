@@ -45,6 +45,7 @@ def test_its_crash_arrives_with_its_place(waiter: otpy.Ref[Waiter]) -> None:
 def test_an_exit_signal_cancels_its_handler(waiter: otpy.Ref[Waiter], near: otpy.Ref[Near]) -> None:
     with pytest.raises(CallTimeoutError):
         waiter.within(0.05).call(Waiter.hang)
+    assert near.call(Near.met_so_far, 2)[-1] == "hanging"
     monitor = waiter.monitor()
     waiter.exit(otpy.Exit("enough"))
     assert monitor.wait().reason == otpy.Exit("enough")

@@ -127,8 +127,15 @@ def test_what_a_child_says_of_its_own_accord_is_heard_after_calls(farm: otpy.Sys
 def test_a_kill_ends_a_call_whose_thread_reads(far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leads, "WAIT", 1)
     far.call(Far.echo, 1)
-    killer = threading.Timer(0.05, far.kill)
-    killer.start()
+    killer = threading.Thread(target=far.kill)
+    look = leads.Lead._peek
+
+    def have_it_killed(lead: leads.Lead) -> object:
+        if killer.ident is None:
+            killer.start()
+        return look(lead)
+
+    monkeypatch.setattr(leads.Lead, "_peek", have_it_killed)
     with pytest.raises(CallExitError, match="killed"):
         far.call(Far.nobody)
     killer.join()

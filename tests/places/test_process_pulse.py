@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from otpy.testing.recorder import Recorder
 from support.lasting import Holding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 A_BUSY_MACHINE = 60.0
@@ -96,3 +98,26 @@ def test_its_silence_stands_in_the_records(farm: otpy.System, monkeypatch: pytes
     assert record.status == "silent"
     assert str(record.trouble).startswith("silent for ")
     assert str(record.trouble).endswith(" s: it is stopped (T)")
+
+
+def test_a_look_that_comes_late_itself_blames_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program was stopped, or got no turn: what the child has answered lies there unread."""
+    now = [100.0]
+    monkeypatch.setattr(pulse, "monotonic", lambda: now[0])
+    due: list[tuple[float, Callable[[], None]]] = []
+    ends: list[object] = []
+    listener: Any = SimpleNamespace(later=lambda *what: due.append(what))
+    line = SimpleNamespace(say=lambda *_: None)
+    child: Any = SimpleNamespace(path="t/far", pid=os.getpid(), line=line, taken=0, is_over=False, end_as=ends.append)
+    own = pulse.Pulse(child, listener, 3.0)
+    own.ask()
+    now[0] += 9.0
+    due.pop()[1]()
+    assert ends == []
+
+    (seconds, look) = due.pop()
+    now[0] += seconds
+    look()
+
+    assert seconds == 3.0
+    assert "no sign of life for 3 s" in str(ends[0])

@@ -61,6 +61,7 @@ class Waiter(otpy.GenServer):
 
     @otpy.call
     async def hang(self) -> None:
+        self.near.cast(Near.meet, "hanging")
         try:
             await asyncio.sleep(1e6)
         finally:

@@ -31,6 +31,10 @@ SILENT = 5.0
 TIMES = 3
 """One that is to be killed after some seconds of silence is asked so often in that time, if that is more."""
 
+LATE = 1.25
+"""A look that comes so many times later than it was meant to says nothing of the child: the program itself was stopped,
+or had no turn, and the answer may lie there unread."""
+
 STATES = {
     "T": "it is stopped",
     "t": "a debugger has stopped it",
@@ -51,6 +55,7 @@ class Pulse:
         self._listener = listener
         self._limit = limit
         self._asked_at = 0.0
+        self._silence_due = 0.0
         self._seen = 0
         self._due: Due | None = None
         self._is_reported = False
@@ -86,6 +91,7 @@ class Pulse:
         self._look_at(SILENT if self._limit is None else min(SILENT, self._limit))
 
     def _look_at(self, silence: float) -> None:
+        self._silence_due = silence
         self._due = self._listener.later(self._asked_at + silence - monotonic(), self._look)
 
     def _look(self) -> None:
@@ -93,7 +99,8 @@ class Pulse:
         child, silence, limit = self._child, self._silence(), self._limit
         if child.is_over or not self._asked_at:
             return
-        if child.taken != self._seen:  # it has spoken, so it lives: its answer is behind what it has to say
+        has_spoken = child.taken != self._seen  # so it lives: its answer is behind what it has to say
+        if has_spoken or silence > self._silence_due * LATE:
             self._wait_from_now()
             return
         if silence >= SILENT and not self._is_reported:
