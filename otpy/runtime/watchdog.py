@@ -157,14 +157,16 @@ class Watchdog:
                 stuck.append(worker)
         computing = [worker for worker in stuck if self._computes(worker)]
         # Each token that goes on may cost a thread. Those that wait inside otpy do not count: hand-offs have no limit.
-        detached = stuck[: max(0, self._pool.max_threads - len(busy))]
+        # Those do that have not come to their turn yet, for with each look until they have more would begin.
+        awake = max(len(busy), sum(not worker.waiting for worker in list(self._pool.workers)))
+        detached = stuck[: max(0, self._pool.max_threads - awake)]
         for worker in detached:
             self._detach(worker)
         self._report_threads(len(busy))
         if not stuck or fresh or not self._pool.queue:
             return self._calm_down(len(busy))
         self._calm = 0
-        room = self._pool.max_threads - len(busy) - len(detached)
+        room = self._pool.max_threads - awake - len(detached)
         self._hurry = not computing
         wanted = MAX_COMPUTING + 1 - len(busy) if computing else self._pool.limit
         self._add_tokens(min(wanted, room))
