@@ -155,6 +155,7 @@ def test_a_thousand_callers_of_a_dying_actor_all_return(system: otpy.System) -> 
     for caller in callers:
         caller.cast(Doer.run, ask)
     futures = [server.ask("x", block=False) for _ in range(700)]
+    system.wait_idle()  # all have asked: who asks a dead one is told so
     server.exit(BOOM)
     gate.open()
     assert set(probe.expect(300)) == {BOOM}

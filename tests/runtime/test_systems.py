@@ -185,8 +185,9 @@ def test_waiting_for_rest_sees_actors_with_a_thread_of_their_own(system: otpy.Sy
 
 
 def test_waiting_for_rest_says_who_does_not_rest(system: otpy.System) -> None:
-    hold = threading.Event()
-    system.start(Doer).cast(Doer.run, lambda _: hold.wait() and None)
+    begun, hold = threading.Event(), threading.Event()
+    system.start(Doer).cast(Doer.run, lambda _: (begun.set(), hold.wait()) and None)
+    begun.wait(5)
     with pytest.raises(TimeoutError, match=r"not idle after 0\.01 s(.|\n)*hold\.wait"):
         system.wait_idle(timeout=0.01)
     hold.set()

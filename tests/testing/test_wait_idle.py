@@ -98,8 +98,9 @@ def test_a_thread_that_goes_to_sleep_inside_otpy_counts_as_resting(system: otpy.
 
 
 def test_what_blocks_outside_of_otpy_is_not_at_rest(system: otpy.System) -> None:
-    go = threading.Event()
-    system.start(lambda: go.wait() and None)
+    begun, go = threading.Event(), threading.Event()
+    system.start(lambda: (begun.set(), go.wait()) and None)
+    begun.wait(5)
 
     with pytest.raises(TimeoutError, match=r"(?s)i is not idle after 0\.01 s.*go\.wait"):
         system.wait_idle(timeout=0.01)
