@@ -34,6 +34,7 @@ class Coordinator(GenServer):
     def init(self, course: Course, *, has_release: bool) -> Continue:
         """For this course; with `has_release` it also stops what it has drained."""
         self.course = course
+        course.ref = self.ref  # here, for the last of those it asks may answer before who began the drain has this ref
         self._has_release = has_release
         self._pause = FIRST_TICK
         self._timer: Timer | None = None

@@ -63,6 +63,25 @@ def test_a_drain_takes_the_time_that_work_and_ends_take(system: VirtualSystem) -
     assert system.stopped
 
 
+def test_the_last_answer_is_heard_also_before_who_began_the_drain_goes_on(
+    system: VirtualSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was told to nobody then, and the drain went on with the next tick only."""
+    start = system.start_soon
+
+    def start_late(spec: otpy.ChildSpec) -> otpy.Ref[Any]:
+        ref = start(spec)
+        system.wait_idle()
+        return ref
+
+    system.start_root(tree(otpy.child(Sender, 4.0)))
+    monkeypatch.setattr(system, "start_soon", start_late)
+    report = drained(system)
+    assert report.is_clean, report
+    assert report.took["quiesce"] == 0.0
+    assert report.took["drain"] == pytest.approx(4.0)
+
+
 def test_who_rests_takes_no_time(system: VirtualSystem) -> None:
     system.start_root(tree(otpy.child(Doer), otpy.child(otpy.sleep, 1e9)))
     assert drained(system).seconds < 0.1
