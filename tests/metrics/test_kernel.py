@@ -49,9 +49,9 @@ def test_what_waits_and_what_is_in_flight_is_seen(system: otpy.System) -> None:
     named = system.start(otpy.child(Doer).opts(id="named", name="named"))
     other = system.start(otpy.child(Doer).opts(id="other"))
     with Gate() as gate:
-        for ref, number in ((named, 3), (other, 5)):
+        for place, (ref, number) in enumerate(((named, 3), (other, 5)), 1):
             ref.cast(Doer.run, lambda _: gate.wait())
-            gate.reached()
+            gate.reached(place)
             for _ in range(number):
                 ref.cast(Doer.run, lambda _: None)
 

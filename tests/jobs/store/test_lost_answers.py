@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from itertools import count
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.any_python
 def store() -> Iterator[PostgresStore]:
     from otpy.jobs.store.postgres import PostgresStore  # noqa: PLC0415 - an extra
 
-    with closing(PostgresStore(fresh_url(), patience=0.5)) as opened:
+    with closing(PostgresStore(fresh_url())) as opened:
         yield opened
 
 
@@ -104,13 +106,19 @@ def test_one_that_arrives_later_is_waited_for(store: PostgresStore, cut: Any, mo
         assert numbers(store) == {"ready": number}
 
 
-def test_nobody_knows_of_one_that_stays_on_its_way(store: PostgresStore, cut: Any) -> None:
+def test_nobody_knows_of_one_that_stays_on_its_way(
+    store: PostgresStore, cut: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As when the server's disk hangs; a transaction that only waits is ended by then."""
+    from otpy.jobs.store.postgres import store as module  # noqa: PLC0415 - an extra
+
     lines: list[Line] = []
 
     def stay(line: Line) -> None:
         line.db.execute("set local idle_in_transaction_session_timeout = 0")
         lines.append(line)
+        monkeypatch.setattr(store, "_patience", 1.0)
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=count(0, 10).__next__))  # it is over after a look
 
     cut(stay)
     with pytest.raises(StoreError, match="has not decided"):

@@ -193,9 +193,9 @@ def test_what_cannot_be_deleted_is_not_sent_again_and_goes_when_it_can(
     one = kept(system, outbox(path, hub.post))
     for number in range(30):
         one.put("t", number)
-    hub.mood = "well"
     with monkeypatch.context() as patch:
         patch.setattr("otpy.resilience.outbox.tables.Tables.remove", full)
+        hub.mood = "well"
         system.clock.advance(200.0)
         calls = hub.calls
         system.clock.advance(200.0)
@@ -214,9 +214,9 @@ def test_what_a_full_disk_has_kept_from_being_deleted_is_taken_for_seen_by_the_r
     one = kept(first, outbox(path, hub.post))
     for number in range(5):
         one.put("t", number)
-    hub.mood = "well"
     with monkeypatch.context() as patch:
         patch.setattr("otpy.resilience.outbox.tables.Tables.remove", full)
+        hub.mood = "well"
         first.clock.advance(100.0)
         assert len(hub.rows()) == 5
         first.stop()
