@@ -110,6 +110,7 @@ class Fleet:
         return [event for kind in kinds for event in self.records[name].of(kind)]
 
     def stop(self) -> None:
+        self.settle()  # who was killed at a gate leaves it only now
         for record in self.records.values():
             record.__exit__(None, None, None)
         for system in self.systems.values():

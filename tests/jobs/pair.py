@@ -124,6 +124,7 @@ class Pair:
         return [event for kind in kinds for event in self.records[number].of(kind)]
 
     def stop(self) -> None:
+        self.settle()  # who was killed at a gate leaves it only now
         for record in self.records:
             record.__exit__(None, None, None)
         for system in self.systems:
