@@ -33,18 +33,20 @@ class Stays(otpy.GenServer):
 
     def init(self, gate: Gate) -> None:
         self.gate = gate
+        self.ends = threading.Event()
 
     def terminate(self, _: object) -> None:
+        self.ends.set()
         try:
             otpy.sleep(math.inf)
         finally:
             self.gate.wait()
 
 
-def tree(gate: Gate, shutdown: float) -> otpy.ChildSpec:
+def tree(gate: Gate) -> otpy.ChildSpec:
     class Tree(otpy.Supervisor):
         def children(self) -> list[otpy.ChildSpec]:
-            return [otpy.child(Stays, gate).opts(id="stays", shutdown=shutdown)]
+            return [otpy.child(Stays, gate).opts(id="stays", shutdown=3_600.0)]
 
     return otpy.child(Tree)
 
@@ -63,7 +65,7 @@ def test_a_part_is_not_over_before_it_is_noted_who_was_killed_for_that(
     monkeypatch.setattr(course, "kill_all", slow)
     with Gate() as gate:
         gate.open()
-        shop.start_root(tree(gate, 3_600.0))
+        shop.start_root(tree(gate))
         drain = begin(shop, "by hand", BUDGET, path="shop/stays")
         monkeypatch.setattr(drain, "_noting", Told(drain._noting, threading.get_ident(), came))
         clock.advance(BUDGET)
@@ -90,7 +92,7 @@ def test_who_is_met_twice_is_named_once(shop: otpy.System, monkeypatch: pytest.M
 def test_who_was_only_just_thrown_out_of_its_code_is_given_a_breath(
     system: otpy.System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its supervisor has killed it in its own time, and it is about to leave."""
+    """Somebody has killed it while it took its time, and it is about to leave."""
     looks: list[float] = []
     for module in (coordinator, death):
         monkeypatch.setattr(module, "LAST_BREATH", 60.0)  # it does leave
@@ -102,8 +104,13 @@ def test_who_was_only_just_thrown_out_of_its_code_is_given_a_breath(
             sleep(seconds)
 
         monkeypatch.setattr(coordinator, "sleep", look_again)
-        system.start_root(tree(gate, 0.01))
-        drain = begin(system, "by hand", 3_600.0, path="t/stays")
+        system.start_root(tree(gate))
+        stays = system.find("t/stays")
+        assert stays is not None
+        drain = begin(system, "by hand", 3_600.0, path=stays.path)
+        assert stays.actor.ends.wait(10.0)
+        system.wait_idle()  # it sleeps by now
+        stays.kill()
         assert drain.over.wait(10.0)
 
     assert looks
