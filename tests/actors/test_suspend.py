@@ -161,6 +161,7 @@ def test_busy_actor_is_waited_for(lab: Lab) -> None:
     ref = lab.system.start(lab.worker("a"))
     ref.cast(Worker.do, gate.wait)
     gate.reached()
+    lab.settle()  # it does wait there
     with pytest.raises(ActorBusyError, match=r"busy for 0\.0 s in cast do, at .*gate.py:\d+ in wait"):
         lab.system.suspend("lab/a", timeout=0.01)
     gate.open()

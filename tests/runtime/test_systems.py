@@ -95,6 +95,7 @@ def test_a_stop_reports_what_did_not_stop() -> None:
     with Gate() as gate:
         stuck.cast(Doer.run, lambda _: gate.wait())
         gate.reached()
+        system.wait_idle()  # it does wait there, as the report says
         left = {late.path: str(late) for late in system.stop(timeout=0.05)}
         assert stuck.reason == otpy.Killed()
         assert "t/b did not stop: it is on otpy-" in left["t/b"]

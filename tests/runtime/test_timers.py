@@ -202,12 +202,14 @@ def test_a_time_that_never_comes_and_one_that_is_past(system: otpy.System) -> No
 
 def test_an_earlier_timer_overtakes_a_later_one_on_real_time(system: otpy.System) -> None:
     order: list[str] = []
-    done = threading.Event()
+    done = threading.Semaphore(0)
     system.timers.after(60.0, order.append, "late")
-    system.timers.after(0.02, lambda: (order.append("second"), done.set()))
-    system.timers.after(0.005, order.append, "first")
-    assert done.wait(5)
-    assert order == ["first", "second"]
+    second = system.timers.after(0.02, lambda: (order.append("second"), done.release()))
+    first = system.timers.after(0.005, lambda: (order.append("first"), done.release()))
+    for _ in order, order:
+        assert done.acquire(timeout=5)
+    # Between the two a busy machine may let more than those 15 ms go by.
+    assert order == (["first", "second"] if first.due < second.due else ["second", "first"])
 
 
 def test_a_failing_action_harms_no_other_timer(system: otpy.System) -> None:

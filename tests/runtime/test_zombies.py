@@ -30,6 +30,7 @@ class Undead:
         self.ref: otpy.Ref[Doer] = system.start(spec)
         self.future = self.ref.proxy().do(self._live, deed)
         self.gate.reached()
+        system.wait_idle()  # it does wait there, as reports of it say
         self.ref.kill()
 
     def _live(self, actor: Doer, deed: Callable[[Doer], object]) -> object:
