@@ -132,6 +132,30 @@ def test_nothing_is_asked_of_the_hub_while_it_catches_up(system: VirtualSystem, 
     other_system.stop()
 
 
+def test_a_loss_that_is_told_as_the_last_is_caught_up_is_not_overlooked(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, change = Gate(), Autonomy.change
+    hub.catch_up = gate.wait  # type: ignore[method-assign]
+    one = made(hub)
+    system = VirtualSystem("agent", seed=1)
+    system.start(one.child())
+    system.clock.advance(1.0)
+    gate.reached()
+
+    def late(self: Autonomy, how: Any) -> Any:
+        monkeypatch.undo()
+        gate.open()
+        system.wait_idle()
+        assert self.state == "normal"
+        return change(self, how)
+
+    monkeypatch.setattr(Autonomy, "change", late)
+    one.lost("the line is cut")
+    assert one.state == "degraded"
+    system.stop()
+
+
 def test_a_call_that_fails_late_says_nothing_of_the_new_connection(
     system: VirtualSystem, one: Autonomy, hub: Hub
 ) -> None:

@@ -143,7 +143,9 @@ class Autonomy:
 
     def lost(self, why: str) -> None:
         """Somebody else has found that the hub is lost, as a connection's callback. Any thread may say so."""
-        self._lose(self.line.phase, why)
+        # Under the lock: the phase may end in this very moment, and the loss be taken for one of before.
+        if self.change(lambda line, now: line.lose(line.phase, why, now)):
+            self._tell()
 
     def hold(self, part: str, why: str) -> None:
         """Something of the agent's own is not as it should be, and degrades it until `release`, whatever the hub says.
