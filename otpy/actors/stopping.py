@@ -188,8 +188,9 @@ def _kill_all(refs: Iterable[Ref[Any]]) -> None:
 
 def _wind_up_all(refs: Iterable[Ref[Any]]) -> None:
     for ref in refs:
-        if ref.reason is None and ref.actor is not None:
-            ref.actor.otpy_wind_up()
+        actor = ref.actor  # read once: one that ends lets go of it in its own thread
+        if ref.reason is None and actor is not None:
+            actor.otpy_wind_up()
 
 
 def _is_proper_end(entry: Entry, reason: Reason) -> bool:

@@ -56,4 +56,5 @@ class FleetServer(GenServer):
 def views_of(system: System) -> list[tuple[str, FleetView]]:
     """The views that are kept in a system, each with the path of its actor, by name."""
     refs = [ref for name, ref in sorted(system.names.copy().items()) if name.endswith(SUFFIX)]
-    return [(ref.path, ref.actor.view) for ref in refs if isinstance(ref.actor, FleetServer)]
+    actors = [(ref.path, ref.actor) for ref in refs]  # read once: one that ends lets go of it in its own thread
+    return [(path, actor.view) for path, actor in actors if isinstance(actor, FleetServer)]

@@ -82,7 +82,8 @@ class Starting:
     def _beside(self, *, root: bool) -> dict[str, Any]:
         """What stands below the root already: an actor without a supervisor shares the first part of its path."""
         top = None if root else self._system.root
-        table = None if top is None or top.actor is None else top.actor.otpy_children()
+        actor = None if top is None else top.actor  # read once: one that ends lets go of it in its own thread
+        table = None if actor is None else actor.otpy_children()
         return {} if table is None else {str(ident): None for ident in table.by_id.copy()}
 
     def start_linked(

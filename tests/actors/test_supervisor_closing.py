@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
-from otpy.actors.stopping import CLOSE_TIME
+from otpy.actors.stopping import CLOSE_TIME, _wind_up_all
 from support.lab import tree
+from support.leaving import Leaving
 from support.ports import own_port
 
 if TYPE_CHECKING:
@@ -83,3 +85,12 @@ def test_closing_that_hangs_is_waited_for_half_a_second_and_no_longer(lab: Lab) 
     gate.open()
     lab.settle()
     assert log == ["opened", "opened", "closed"]
+
+
+def test_one_that_ends_as_it_is_told_to_wind_up_keeps_no_other_from_hearing_it() -> None:
+    told: list[str] = []
+    refs: Any = [Leaving(SimpleNamespace(otpy_wind_up=lambda name=name: told.append(name))) for name in ("a", "b")]
+
+    _wind_up_all(refs)
+
+    assert told == ["a", "b"]

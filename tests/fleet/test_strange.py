@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from otpy.fleet import BeatError, FleetView, Heartbeat
+from otpy.fleet.server import FleetServer, views_of
+from support.leaving import Leaving
 
 if TYPE_CHECKING:
     from otpy.testing import VirtualSystem
@@ -75,3 +78,11 @@ def test_a_reason_that_is_no_text_is_refused_where_it_is_given(why: Any) -> None
         beats.say("degraded", why)
 
     assert beats.look().state == "normal"
+
+
+def test_a_hub_that_ends_while_somebody_looks_for_it_fails_no_look(view: FleetView) -> None:
+    keeper = FleetServer.__new__(FleetServer)
+    keeper.view = view
+    system: Any = SimpleNamespace(names={"fleet/fleet": Leaving(keeper)})
+
+    assert [found for _, found in views_of(system)] == [view]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from otpy.runtime.birth import begin
 from otpy.runtime.spawn import new_ref
 from otpy.testing import Gate, Probe, Recorder, VirtualClock
 from support.doer import BOOM, Doer, flush
+from support.leaving import Leaving
 
 
 @pytest.mark.otp_case(32)
@@ -237,3 +240,13 @@ def test_a_stopped_system_starts_nothing(system: otpy.System) -> None:
 def test_actors_are_not_started_as_pykkas_are(system: otpy.System) -> None:
     with pytest.raises(TypeError, match=r"system\.start\(Doer"):
         Doer.start()
+
+
+def test_a_root_that_ends_while_somebody_starts_beside_it_fails_no_start(system: otpy.System) -> None:
+    root: Any = Leaving(SimpleNamespace(otpy_children=lambda: None))
+    system.root = root
+
+    ref = system.start(Doer)
+
+    system.root = None
+    assert ref.is_alive()
