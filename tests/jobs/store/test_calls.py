@@ -52,12 +52,46 @@ def test_a_program_calls_the_others_when_there_are_any_and_does_not_hear_itself(
         insert(other, new(), new())
         assert called.acquire(timeout=10)  # whoever has not looked yet calls
         arrive(other, "a")
+        assert called.acquire(timeout=10)  # it has come
         insert(other, new())
         arrive(other, "b")
+        assert called.acquire(timeout=10)
         insert(store, new())
         insert(other, new())
         assert called.acquire(timeout=10)
     assert not called.acquire(blocking=False)
+
+
+def test_who_was_alone_calls_whoever_has_come_since(url: str) -> None:
+    """It did so only once it had looked around again: what it enqueued meanwhile was found by those who look."""
+    heard, called = threading.Semaphore(0), threading.Semaphore(0)
+    with opened(url, others=heard.release) as first:
+        assert heard.acquire(timeout=10)  # it listens
+        arrive(first, "a")
+        with opened(url, others=called.release) as second:
+            assert called.acquire(timeout=10)
+            arrive(second, "b")
+            assert heard.acquire(timeout=10)
+            insert(first, new())
+            assert called.acquire(timeout=10)
+    assert not called.acquire(blocking=False)
+
+
+def test_two_that_come_at_once_and_do_not_see_each_other_call_each_other(url: str) -> None:
+    heard, called = threading.Semaphore(0), threading.Semaphore(0)
+    with opened(url, others=heard.release) as first, opened(url, others=called.release) as second:
+        assert heard.acquire(timeout=10)
+        assert called.acquire(timeout=10)
+        with first.transaction() as tx:
+            assert tx.appear(Host(id="a", name="a:1"), HOUR)
+            assert len(tx.hosts()) == 1
+            arrive(second, "b")
+            assert heard.acquire(timeout=10)
+        assert called.acquire(timeout=10)
+        insert(first, new())
+        assert called.acquire(timeout=10)
+        insert(second, new())
+        assert heard.acquire(timeout=10)
 
 
 def test_a_pause_a_switch_and_the_end_of_a_job_that_runs_are_called_out(url: str) -> None:

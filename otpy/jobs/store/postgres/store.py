@@ -87,13 +87,13 @@ class PostgresStore:
         self._known, self._counted = Known(), 0
         self._program, self._commits = uuid.uuid4().hex, 0
         self._pid = os.getpid()
-        self._has_company = True
+        self._has_company, self._heard = True, 0
         self._looks, self._looked_at = 0, self._seconds()
         self._session: Session | None = None
         with failures(self.path):
             self._session = self._connect()
             self._tell()
-        self._listener = None if others is None else Listener(url, others, self._is_own)
+        self._listener = None if others is None else Listener(url, self._hears(others), self._is_own)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresTransaction]:
@@ -104,6 +104,7 @@ class PostgresStore:
             if self._told is not None:
                 self._told(now)
             self._commits += 1
+            heard = self._heard
             mark = Mark(self._program, self._commits, now)
             counts = Counts(self._known, mark, is_gathering=self._counted > GATHER)
             transaction = PostgresTransaction(session, now, counts, self._redact)
@@ -120,6 +121,8 @@ class PostgresStore:
             transaction.committed()
             if transaction.has_company is not None:
                 self._has_company = transaction.has_company
+                if heard != self._heard:  # in this order: a call may come at any moment
+                    self._has_company = True
 
     def lead(self, name: str) -> Lead | None:
         """Who was elected last."""
@@ -207,10 +210,11 @@ class PostgresStore:
     def _commit(self, session: Session, transaction: PostgresTransaction) -> None:
         """Commit; when the connection breaks just then, find out what has become of it.
 
-        Other programs are called, if there were any when one has looked last, once for all that share the commit.
+        Other programs are called, if there were any when one has looked last, once for all that share the commit. Who
+        comes calls in any case: two that come at once do not see each other.
         """
         is_news = bool(transaction.news.ready) or transaction.is_urgent
-        calls = [CALL] if is_news and self._has_company else []
+        calls = [CALL] if transaction.has_come or (is_news and self._has_company) else []
         try:
             session.commit(*calls)
         except psycopg.OperationalError:
@@ -242,6 +246,16 @@ class PostgresStore:
             self._undo(session, error)
             raise
         return int(number)
+
+    def _hears(self, others: Callable[[], object]) -> Callable[[], object]:
+        """Who is called has company, though it has looked before the other one came, and calls back from then on."""
+
+        def called() -> None:
+            self._heard += 1
+            self._has_company = True
+            others()
+
+        return called
 
     def _is_own(self, pid: int) -> bool:
         """Whether a call comes from here; on the listener's thread. One missed, or heard in vain, does no harm."""

@@ -49,6 +49,8 @@ class PostgresTransaction(SqlTransaction):
         self._held: dict[Fence, str] = {}
         self.has_company: bool | None = None
         """Whether other programs work on the store, if that has come out."""
+        self.has_come = False
+        """Whether a program has come with it, which the others are to call from now on."""
         self.is_urgent = False
         """Whether they must hear of it at once, though nothing has become ready."""
 
@@ -120,6 +122,7 @@ class PostgresTransaction(SqlTransaction):
         """Those that are known, or live."""
         found = super().hosts(living=living)
         self.has_company = sum(one.is_alive for one in found) > 1
+        self.has_come |= any(one.arrived_at == self.now for one in found)
         return found
 
     def pause(self, queue: str) -> None:
