@@ -97,7 +97,8 @@ class Books:
     @property
     def oldest(self) -> int | None:
         """When the oldest of all rows was put, in milliseconds that the outbox was open."""
-        return min((tally.head[1] for tally in list(self.tallies.values()) if tally.head), default=None)
+        heads = [tally.head for tally in list(self.tallies.values())]  # read once: its actor may take away the last row
+        return min((head[1] for head in heads if head), default=None)
 
     def full(self) -> tuple[str, ...]:
         """Topics that are."""

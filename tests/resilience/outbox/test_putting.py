@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -14,6 +14,7 @@ from otpy.errors import NoProcError, SpecError
 from otpy.events import OutboxDropped
 from otpy.resilience import NoSuchTopicError, Outbox, OutboxFullError, PayloadError, Sender, Topic
 from otpy.resilience.outbox.batch import packed
+from otpy.resilience.outbox.books import Books, Tally
 from otpy.resilience.outbox.keeper import Keeper
 from otpy.resilience.outbox.shelf import Shelf
 from otpy.runtime.caller import request_future
@@ -300,6 +301,17 @@ def test_the_tree_and_its_state_show_how_it_stands(system: VirtualSystem, path: 
     assert shown["degraded_since"].startswith("'20")
     assert shown["oldest_since"].startswith("'20")
     assert one.look().why == "ConnectionError: down"
+
+
+class LastRow(Tally):
+    """Has a row that is sent right after it was seen."""
+
+    heads: ClassVar[list[tuple[int, int] | None]] = [(1, 5)]
+    head = property(lambda self: self.heads.pop() if self.heads else None, lambda *_: None)  # type: ignore[assignment]
+
+
+def test_a_look_while_the_last_row_is_sent_does_not_fail() -> None:
+    assert Books(tallies={"t": LastRow()}).oldest == 5
 
 
 def test_a_tree_with_one_has_nothing_to_be_doubted(path: Path) -> None:
