@@ -85,7 +85,8 @@ class History:
         if callers:
             note.waiting = tuple(caller_line(caller) for caller in callers[:MAX_NAMES])
             note.waiting_count = len(callers)
-            note.victims = tuple(caller.ref.number for caller in callers if caller.ref is not None)
+            refs = [caller.ref for caller in callers]  # each read once: the time of a call may be over just now
+            note.victims = tuple(one.number for one in refs if one is not None)
 
     def _limit_cause(self, ref: Ref[Any], reason: Reason) -> Note | None:
         """The exit that was one too many, or the failed start, for a supervisor that gives up."""

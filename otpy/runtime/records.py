@@ -119,7 +119,8 @@ def children_of(ref: Ref[Any]) -> Iterator[Child]:
 def kept_by(ref: Ref[Any]) -> list[Ref[Any]]:
     """Those of them that have a process, without their paths: to write these takes most of the time."""
     table, more = _table_of(ref) if ref.actor_class.is_supervisor else None, ref.more
-    kept = [] if table is None else [entry.ref for _, entry in table.items() if entry.ref is not None]
+    found = [] if table is None else [entry.ref for _, entry in table.items()]  # each read once: it may just be stopped
+    kept = [child for child in found if child is not None]
     if more is not None and more.has_spawned:
         kept.extend(list(more.spawned.values()))
     return kept

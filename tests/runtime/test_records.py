@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import tracemalloc
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import otpy
+from otpy.runtime.records import kept_by
 from otpy.testing import Gate
 from support.doer import BOOM, Doer, flush
+from support.leaving import Leaving
 
 
 class Says:
@@ -80,3 +84,12 @@ def test_looking_at_an_actor_with_many_messages_copies_none_of_them(system: otpy
         assert record.queue == length
         assert peak < 100_000
     ref.monitor().wait()
+
+
+def test_a_child_that_is_stopped_while_somebody_looks_for_it_is_seen_or_not() -> None:
+    """A drain that looks who has work met nobody where it had seen somebody, and failed."""
+    table = {"a": Leaving("a"), "b": Leaving(None)}
+    above: Any = Leaving(SimpleNamespace(otpy_children=lambda: table))
+    above.actor_class, above.more = otpy.Supervisor, None
+
+    assert kept_by(above) == ["a"]

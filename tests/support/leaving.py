@@ -17,6 +17,11 @@ class Leaving:
         self._actor: object = actor
 
     @property
+    def ref(self) -> Any:  # Any: as below
+        """As the entry of a child: who it is, once."""
+        return self.actor
+
+    @property
     def actor(self) -> Any:  # Any: of whatever class
         """What it is, once."""
         actor, self._actor = self._actor, None
