@@ -52,7 +52,7 @@ class Gauge:
     """One thing that goes on, on standard error: a bar on a terminal, else a line a second. Any thread may move it."""
 
     def __init__(self, title: str, screen: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is shown before it is entered and after it is left."""
+        """Nothing is shown before it is entered and after it is left; what was told before is shown then."""
         self._title = title
         self._screen = screen
         self._clock = clock
@@ -60,6 +60,7 @@ class Gauge:
         self._lock = Lock()
         self._bar: bars.Progress | None = None
         self._due: float | None = None
+        self._told: tuple[int, int | None, str] | None = None
         self._shown: tuple[int, int | None, str] | None = None
 
     def __enter__(self) -> Self:
@@ -69,6 +70,9 @@ class Gauge:
                 self._bar = _bar(self._screen)
                 self._bar.add_task(self._title, total=None, note="")
                 self._bar.start()
+            told = self._told
+        if told is not None:
+            self.move(*told)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,10 +84,11 @@ class Gauge:
     def move(self, done: int, total: int | None, note: str = "") -> None:
         """Show how far it is, unless it was shown just now. A screen that has gone is no reason to stop working."""
         with self._lock, suppress(OSError):
-            is_news = self._shown != (done, total, note)
+            self._told = (done, total, note)
+            is_news = self._shown != self._told
             if self._due is not None and is_news and (done == total or self._clock() >= self._due):
                 self._due = self._clock() + self._every
-                self._shown = (done, total, note)
+                self._shown = self._told
                 self._draw(done, total, note)
 
     def _draw(self, done: int, total: int | None, note: str) -> None:

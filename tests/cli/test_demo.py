@@ -334,6 +334,17 @@ def test_a_plain_gauge_prints_a_line_a_second_and_the_last_one_at_once() -> None
     ]
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_was_done_before_a_gauge_was_entered_is_shown_then(*, is_terminal: bool) -> None:
+    """The agents may be quicker than who shows them."""
+    screen = Console(file=io.StringIO(), width=80, force_terminal=is_terminal, color_system=None)
+    gauge = Gauge("agents", screen)
+    gauge.move(9, 9)
+    with gauge:
+        assert isinstance(screen.file, io.StringIO)
+        assert re.search(r"agents.* 9( of |/)9", screen.file.getvalue())
+
+
 def test_a_gauge_on_a_terminal_is_a_bar() -> None:
     screen = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
     with Gauge("agents", screen) as gauge:

@@ -254,7 +254,7 @@ def test_init_and_terminate_run_alone(system: otpy.System) -> None:
 async def use(ref: otpy.Ref[Wide]) -> None:
     assert await asyncio.gather(*(ref.acall(Wide.work, number) for number in range(12))) == list(range(12))
     assert await ref.acall(Wide.peak) == 4
-    both = await asyncio.gather(ref.acall(Wide.work, 1), ref.acall(Wide.fail), return_exceptions=True)
+    both = await asyncio.gather(ref.acall(Wide.hang), ref.acall(Wide.fail), return_exceptions=True)
     assert ["ValueError: boom" in str(error) for error in both] == [True, True]
 
 

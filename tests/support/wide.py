@@ -16,13 +16,17 @@ class Wide(otpy.GenServer):
 
     async def init(self) -> None:
         self.now = self.most = 0
+        self.full = asyncio.Event()
 
     @otpy.call
     async def work(self, number: int) -> int:
-        """Wait a moment."""
+        """Wait until there are as many as may be."""
         self.now += 1
         self.most = max(self.most, self.now)
-        await asyncio.sleep(0.01)
+        if self.now == self.max_concurrency:
+            self.full.set()
+        await self.full.wait()
+        await asyncio.sleep(0)
         self.now -= 1
         return number
 
@@ -30,6 +34,11 @@ class Wide(otpy.GenServer):
     async def peak(self) -> int:
         """How many there were."""
         return self.most
+
+    @otpy.call
+    async def hang(self) -> None:
+        """Wait for ever."""
+        await asyncio.Event().wait()
 
     @otpy.call
     async def fail(self) -> None:
