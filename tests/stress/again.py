@@ -3,9 +3,11 @@
     python -m tests.stress.again --runs 100
     python -m tests.stress.again --runs 100 --beside 2 --for 600 --keep failures
     python -m tests.stress.again --runs 30 --hectic tests/runtime tests/places
+    python -m tests.stress.again --runs 10 --slowed
 
 The tests are collected once for several runs; each run is a process of its own, with directories of its own.
 `--hectic` has threads change places as often as they can, beside a process for each processor that only computes.
+`--slowed` holds up threads that sleep, each some times a second, mostly for less than 40 ms.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .holding import MARK
 from .lanes import ROOT, Lane, Outcome
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ AFRESH = 10
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run them; returns 1 when anything has failed or was cut short."""
     asked = _parse(arguments)
-    with _kept(asked.keep) as kept, _hogs((os.cpu_count() or 1) if asked.hectic else 0):
+    with _kept(asked.keep) as kept, _beside(asked):
         runs = Runs(asked, kept)
         is_whole = _until_interrupted(runs)
     runs.sum_up()
@@ -133,6 +136,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for the output of failed runs; a temporary one")
     parser.add_argument("--hectic", action="store_true", help="with threads and processes in each other's way")
+    parser.add_argument("--slowed", action="store_true", help="with threads that are held up now and then")
     parser.add_argument("paths", nargs="*", help="files and folders, and options of pytest behind --; the whole suite")
     return parser.parse_args(arguments)
 
@@ -146,7 +150,8 @@ def _numbers(runs: int, minutes: float | None) -> Iterator[int]:
 
 
 def _words(asked: argparse.Namespace) -> list[str]:
-    return [*(("-p", "stress.hectic") if asked.hectic else ()), *asked.paths]
+    plugins = [name for name, is_asked in (("hectic", asked.hectic), ("held", asked.slowed)) if is_asked]
+    return [*(word for name in plugins for word in ("-p", f"stress.{name}")), *asked.paths]
 
 
 def _until_interrupted(runs: Runs) -> bool:
@@ -202,15 +207,20 @@ def _kept(folder: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _hogs(count: int) -> Iterator[None]:
-    """So many processes that only compute, and end with this one, however it ends."""
-    hogs = [subprocess.Popen([sys.executable, "-c", HOG]) for _ in range(count)]
+def _beside(asked: argparse.Namespace) -> Iterator[None]:
+    """What makes it harder meanwhile: programs that end with this one, however it ends."""
+    commands = [["-c", HOG]] * ((os.cpu_count() or 1) if asked.hectic else 0)
+    if asked.slowed:
+        os.environ[MARK] = str(os.getpid())
+        commands.append(["-m", "tests.stress.holding", os.environ[MARK]])
+    programs = [subprocess.Popen([sys.executable, *command], cwd=ROOT) for command in commands]
     try:
         yield
     finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
+        os.environ.pop(MARK, None)
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 def _say(text: str) -> None:
