@@ -106,7 +106,7 @@ def connect(endpoint: Endpoint, *, hello_time: float = HELLO_TIME) -> Client:
         NoAnswerError: the program took the connection and said nothing for `hello_time` seconds.
         VersionError: it speaks another protocol.
         RefusedError: it does not serve this client.
-        GoneError: it has just ended.
+        GoneError: it has just ended, or is about to.
     """
     by = time.monotonic() + hello_time
     with opened_directory(endpoint.directory) as descriptor:
@@ -168,7 +168,8 @@ class Client:
 
     def _greeted(self, hello: dict[object, object]) -> Hello:
         if "refused" in hello:
-            raise RefusedError(f"{visible(self._name)}: {visible(str(hello['refused']))}")
+            kind = GoneError if hello.get("ending") is True else RefusedError
+            raise kind(f"{visible(self._name)}: {visible(str(hello['refused']))}")
         version = visible(str(hello.get("version", "?")), 40)
         if hello.get("protocol") != PROTOCOL:
             theirs = visible(str(hello.get("protocol")), 20)

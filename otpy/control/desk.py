@@ -53,7 +53,7 @@ class Desk:
         self._limits = limits
         self._box = TimeBox()
 
-    def hello(self, refused: str | None = None) -> bytes:
+    def hello(self, refused: str | None = None, *, is_ending: bool = False) -> bytes:
         """The first frame on every connection; the keys of protocol 1 stay readable in all later ones."""
         facts: dict[str, object] = {
             "protocol": PROTOCOL,
@@ -62,7 +62,9 @@ class Desk:
             "pid": os.getpid(),
             "rights": self._rights,
         }
-        return encode(facts if refused is None else facts | {"refused": refused}, max_bytes=SMALL)
+        if refused is not None:
+            facts |= {"refused": refused, "ending": is_ending}
+        return encode(facts, max_bytes=SMALL)
 
     def read(self, frame: bytes, peer: Peer | None = None) -> Request | bytes:
         """The request in a frame that came from `peer`, or the frame that says why it is not run.

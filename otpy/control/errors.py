@@ -131,7 +131,7 @@ class NoAnswerError(ControlError, TimeoutError):
 
 
 class GoneError(ControlError, ConnectionError):
-    """The program ended, or closed the connection."""
+    """The program ended, is in the middle of that, or closed the connection."""
 
 
 class RemoteError(ControlError):

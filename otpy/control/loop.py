@@ -110,7 +110,7 @@ class ControlLoop:
         self._clients[connected] = client
         self._door.watch(connected, selectors.EVENT_READ, client)
         client.ending = refused is not None
-        self._send(client, self._desk.hello(refused))
+        self._send(client, self._desk.hello(refused, is_ending=self._close_by is not None))
 
     def _refusal(self, connected: socket.socket) -> str | None:
         if self._close_by is not None:

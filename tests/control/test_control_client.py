@@ -25,6 +25,7 @@ from otpy.control.errors import (
     VersionError,
     WireError,
 )
+from otpy.control.loop import ControlLoop
 from otpy.control.peers import Peer
 from otpy.control.snapshot import Snapshot, from_plain
 from support.control import frame
@@ -242,6 +243,28 @@ def test_a_refusal_is_passed_on(directory: Path) -> None:
         connect_to("shop", directory)
 
     assert str(caught.value) == r"shop: too\x1b[1m many"
+
+
+def test_a_program_that_is_about_to_be_gone_is_gone(
+    serve: Serve, system: FakeSystem, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`otpy drain --watch` connects twice, and said of a program that had just drained that it refuses to talk."""
+    release, closing, close_by = threading.Event(), threading.Event(), ControlLoop.close_by
+    monkeypatch.setattr(ControlLoop, "close_by", lambda self, moment: (close_by(self, moment), closing.set()))
+    system.stuck_on["shop/feed"] = release
+    server = serve()
+    with connect_to("shop", directory) as client:
+        command = threading.Thread(target=lambda: client.ask("stop", path="shop/feed"))
+        command.start()
+        assert system.entered.acquire(timeout=5.0)
+        closer = threading.Thread(target=server.close)
+        closer.start()
+        assert closing.wait(5.0)
+        with pytest.raises(GoneError, match="shop: this program is ending"):
+            connect_to("shop", directory)
+        release.set()
+        command.join()
+        closer.join()
 
 
 def test_a_socket_of_another_user_is_not_believed(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
