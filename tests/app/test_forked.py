@@ -73,7 +73,7 @@ def both(command: list[str], **options: object) -> list[End]:
 @pytest.mark.parametrize("kind", ["-c", "-m", "file"])
 def test_a_program_sees_what_it_would_see_in_an_interpreter_of_its_own(tmp_path: Path, kind: str) -> None:
     (tmp_path / "look.py").write_text(LOOK)
-    what = {"-c": ["-c", LOOK], "-m": ["-m", "look"], "file": ["look.py"]}[kind]
+    what = {"-c": ["-B", "-c", LOOK], "-m": ["-X", "utf8", "-m", "look"], "file": ["look.py"]}[kind]
     environment = os.environ | {"A_WORD": "für alle", "PYTHONUNBUFFERED": "1" if kind == "-m" else ""}
 
     real, forked = both(

@@ -52,10 +52,11 @@ class Command(NamedTuple):
         """Told apart from the words of a command line."""
         rest = [*map(os.fspath, words[1:])]
         flags = list[str]()
-        while rest[0].startswith("-W"):
-            flags += [rest.pop(0), rest.pop(0)]
+        while rest[0].startswith("-") and rest[0] not in {"-c", "-m"}:
+            flags.append(rest.pop(0))
+            if flags[-1] in {"-W", "-X"}:  # others have no value, or in the same word
+                flags.append(rest.pop(0))
         program = rest if rest[0] in {"-c", "-m"} else ["file", *rest]
-        assert not program[1].startswith("-"), f"{words[:3]}: nothing but -W may come before -c, -m or a file"
         return cls((*flags,), (*program,))
 
 
