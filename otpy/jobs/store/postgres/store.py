@@ -7,6 +7,7 @@ import random
 import time
 import uuid
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import psycopg
@@ -87,6 +88,7 @@ class PostgresStore:
         self._known, self._counted = Known(), 0
         self._program, self._commits = uuid.uuid4().hex, 0
         self._pid = os.getpid()
+        self._company = Lock()  # guards that a call, told on the listener's thread, outlasts a look from before it
         self._has_company, self._heard = True, 0
         self._looks, self._looked_at = 0, self._seconds()
         self._session: Session | None = None
@@ -120,9 +122,8 @@ class PostgresStore:
             self._counted = counts.written if self._counted > GATHER else self._counted + counts.written
             transaction.committed()
             if transaction.has_company is not None:
-                self._has_company = transaction.has_company
-                if heard != self._heard:  # in this order: a call may come at any moment
-                    self._has_company = True
+                with self._company:
+                    self._has_company = transaction.has_company or heard != self._heard
 
     def lead(self, name: str) -> Lead | None:
         """Who was elected last."""
@@ -251,8 +252,9 @@ class PostgresStore:
         """Who is called has company, though it has looked before the other one came, and calls back from then on."""
 
         def called() -> None:
-            self._heard += 1
-            self._has_company = True
+            with self._company:
+                self._heard += 1
+                self._has_company = True
             others()
 
         return called
