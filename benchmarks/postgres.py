@@ -1,4 +1,4 @@
-"""A private PostgreSQL: in a temporary directory, behind a Unix socket, gone when its process ends, unless that is killed.
+"""A private PostgreSQL: in a temporary directory, behind a Unix socket, gone with its process, unless that is killed.
 
 The benchmark measures on one, and the tests have one of their own by the same class.
 """
