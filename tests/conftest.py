@@ -18,7 +18,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LAST_BREATH = 5.0
+LAST_BREATH = 20.0
 """Seconds a thread that is already ending may take; only a failing test waits so long."""
 
 settings.register_profile("otpy", derandomize=True, deadline=None, print_blob=True)

@@ -136,6 +136,7 @@ class Pool:
             has_token = bool(worker.tok)  # not so, if the watchdog took it for stuck and detached it as it went to rest
             worker.tok.clear()  # before others can find it in `parked` and hand it another one
             self.parked.append(worker)
+            self._look_whether_closed()
             if has_token:
                 return True
 
@@ -168,6 +169,7 @@ class Pool:
             return  # another thread became free in the meantime
         if worker is not None:
             self.free.append(worker)
+            self._look_whether_closed()
             return
         seat.tok.append(True)
         message = f"no further thread could be started for an actor to wait in; {len(self.workers)} run"
@@ -180,6 +182,15 @@ class Pool:
     def close(self) -> None:
         """Let the resting workers end; those in a turn end after it."""
         self.closed = True
+        self._wake_resting()
+        self._drain()
+
+    def _look_whether_closed(self) -> None:
+        """By who has put another worker to rest: append, then look, for `close` sets it, then wakes who rests."""
+        if self.closed:
+            self._wake_resting()
+
+    def _wake_resting(self) -> None:
         for resting in (self.free, self.parked):
             while resting:
                 try:
@@ -188,7 +199,6 @@ class Pool:
                     break
                 if worker is not None:
                     worker.parking.release()
-        self._drain()
 
     def _live(self, worker: Worker) -> None:
         """Run, whatever happens: a worker that ended by a mistake of otpy's own would take its token with it."""
@@ -332,6 +342,7 @@ class Pool:
         for worker in set(holders) & set(self._lost_holders()):
             worker.tok.clear()
             self.parked.append(worker)
+        self._look_whether_closed()
         for item in lost:
             if self._is_lost(item):
                 home = item.home if isinstance(item, Ref) else self

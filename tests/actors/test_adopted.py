@@ -147,7 +147,7 @@ def test_supervisor_stops_it_as_pykka_would(lab: Lab, log: list[str]) -> None:
     sup.stop(Shutdown(), block=False)
     gate.open()
     assert late.get(timeout=5.0) == 3
-    assert ref.actor_stopped.wait(5.0)
+    assert ref.actor_stopped.wait(30.0)
     lab.settle()
     assert ref.reason == Shutdown()
     assert log == ["init", "on_start", "on_stop"]

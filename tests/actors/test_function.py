@@ -175,7 +175,7 @@ def test_told_to_stop_it_leaves_where_it_sleeps_and_cleans_up(lab: Lab, kind: st
 
     sup = started(lab, otpy.child(work if kind == FUNCTION else async_work).opts(id="f"))
     ref = at(lab, "f")
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     sup.stop(Shutdown())
     assert ref.reason == Shutdown()
     assert ends == ["cleaned up"]
@@ -247,7 +247,7 @@ def test_coroutine_that_swallows_its_cancellation_is_killed(lab: Lab) -> None:
 
     sup = started(lab, otpy.child(stubborn).opts(id="f", shutdown=2.0))
     ref = at(lab, "f")
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     sup.stop(Shutdown(), block=False)
     gate.reached()
     lab.clock.advance(2.0)

@@ -224,7 +224,7 @@ def test_root_that_is_killed_leaves_nobody_behind_a_stopped_system() -> None:
     system = otpy.System("lab")
     root = system.start_root(tree(otpy.child(Last)))
     root.kill()
-    left = system.stop(timeout=5.0)
+    left = system.stop(timeout=30.0)
     assert ends == ["killed"]
     assert left == []
     assert system.alive == 0

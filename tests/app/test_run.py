@@ -78,7 +78,7 @@ def test_several_threads_may_wait() -> None:
             thread.start()
         system.request_stop()
         for thread in threads:
-            thread.join(5)
+            thread.join(30)
     assert seen == [None] * 3
 
 

@@ -200,4 +200,4 @@ def test_it_answers_while_all_is_stuck_and_the_actor_gone(otpy: Otpy, serve: Ser
     finally:
         gate.open()
         starting.join()
-        system.stop(timeout=5.0)
+        system.stop(timeout=30.0)

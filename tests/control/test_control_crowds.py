@@ -126,7 +126,7 @@ def test_clients_that_vanish_leave_nothing(serve: Serve, data: bytes) -> None:
         assert alone(server, good)
     for thread in threading.enumerate():
         if thread.name.startswith("otpy-control-k"):  # its command was done, and nobody waits for its end
-            thread.join(5.0)
+            thread.join(30.0)
             assert not thread.is_alive()
 
 

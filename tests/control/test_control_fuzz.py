@@ -69,7 +69,7 @@ def shop() -> Iterator[Untouched]:
     before = lasting(system)
     yield Untouched(system)
     assert lasting(system) == before
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def lasting(system: otpy.System) -> list[tuple[object, ...]]:

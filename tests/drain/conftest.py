@@ -24,7 +24,7 @@ def shop(clock: VirtualClock) -> Iterator[otpy.System]:
     """A system on it."""
     system = otpy.System("shop", clock=clock)
     yield system
-    system.stop(timeout=5.0)
+    system.stop(timeout=30.0)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_who_dies_of_its_hook_leaves_what_it_was_asked_for(
     course = begin(shop, "by hand", BUDGET)
     clock.advance(0.1)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert course.undone == ["shop/desk: its state was not saved" if has_states else "shop/desk: was not flushed"]
     (failed,) = [event for event in told if isinstance(event, DrainFailed)]
     assert failed.problem.startswith("it has ended before it was done: ")
@@ -130,6 +130,6 @@ def test_a_part_whose_drain_was_killed_can_be_drained_again(shop: otpy.System, c
     clock.advance(BUDGET)
 
     assert again is first
-    assert again.over.wait(5.0)
+    assert again.over.wait(30.0)
     assert (again.phase, Desk.told) == (Phase.EXIT, 102)
     assert not desk.is_alive()

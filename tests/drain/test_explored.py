@@ -55,7 +55,7 @@ def test_all_that_was_taken_in_has_reached_the_end_of_the_line() -> None:
 
         course = begin(system, "by hand", 10.0)
 
-        assert course.wait(5.0)
+        assert course.wait(30.0)
         assert course.undone == []
         taken = [source[0] for source in fetched]
         assert counter.call(Counter.total) == sum(taken)

@@ -151,7 +151,7 @@ def test_who_is_in_a_message_has_not_returned_and_its_line_is_named(
     assert event.why.startswith("its handle_drain has not returned; busy for ")
     assert event.thread is not None
     assert event.frame is not None
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert held.call(Held.count) == 1
 
 
@@ -178,7 +178,7 @@ def test_a_hook_that_returns_what_it_may_not_has_failed_and_its_actor_lives(
     course = begin(shop, "by hand", BUDGET)
     clock.advance(0.1)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     (event,) = [event for event in told if isinstance(event, DrainFailed)]
     assert (event.path, event.phase) == ("shop/one", "drain")
     assert event.problem.startswith("handle_drain returned ")
@@ -193,7 +193,7 @@ def test_hooks_that_raise_are_reported_and_end_nobody(
     course = begin(shop, "by hand", BUDGET)
     clock.advance(0.1)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert [event for event in told if isinstance(event, DrainFailed)] == [
         DrainFailed(path="shop/one", phase="drain", problem="ValueError: no line"),
         DrainFailed(path="shop/one", phase="flush", problem="ValueError: no line"),
@@ -210,7 +210,7 @@ def test_coroutine_functions_are_awaited_also_where_several_messages_are_handled
 
     clock.advance(2.5)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert course.undone == []
     assert course.took[Phase.FLUSH] >= 2.0
     assert one.call(Async.what) == ["flushed"]
@@ -223,7 +223,7 @@ def test_a_hook_runs_in_its_actors_place(shop: otpy.System, clock: VirtualClock,
     course = begin(shop, "by hand", BUDGET)
     clock.advance(0.1)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert one.call(Told.count) == 1
 
 
@@ -266,7 +266,7 @@ def test_done_may_be_said_twice_from_any_thread_and_what_is_no_number_is_refused
     drain.done()
     clock.advance(0.1)
 
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert repr(drain) == "<Drain of shop/Told: by hand>"
 
 

@@ -87,7 +87,7 @@ def test_the_hooks_of_an_actor_are_called_in_the_order_of_the_phases(
     assert course.phase is Phase.DRAIN
     one.call(Asked.finish)
     clock.advance(0.1)
-    assert course.wait(5.0)
+    assert course.wait(30.0)
     assert [word.partition(",")[0] for word in one.call(Asked.heard)] == ["drain: by hand", "persist", "flush"]
     assert kept.states == [[("shop/one", one.number, {"said": 2})]]
     assert course.undone == []

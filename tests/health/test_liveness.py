@@ -97,7 +97,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[otpy.System]:
     system = otpy.System("t", max_threads=2)
     yield system
     system.wait_idle()
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def fill(system: otpy.System, block: Block) -> list[otpy.Ref[Doer]]:

@@ -128,7 +128,7 @@ class Pair:
         for record in self.records:
             record.__exit__(None, None, None)
         for system in self.systems:
-            assert system.stop(timeout=5.0) == []
+            assert system.stop(timeout=30.0) == []
 
 
 def _shifted(init: Any, shift: dict[str, int]) -> Any:

@@ -106,8 +106,8 @@ def test_a_job_of_five_leases_goes_on_under_its_heartbeat_and_is_done_once(
     clock.advance(50.0)
     assert not course.has_ended()
     assert course.near is not None
-    gate.open()
     with Recorder(timed, JobsDrained) as recorded:
+        gate.open()
         clock.advance(1.0)
     assert (course.has_ended(), seen(client, made.id).state) == (True, "done")
     assert runs == [None, pytest.approx(SOFT - 50.0)]
@@ -252,7 +252,7 @@ def test_an_agent_that_ends_is_not_replaced_and_readiness_says_why(
     assert client.readiness().problem is None
     begin(timed, "SIGTERM", BUDGET)
     assert client.readiness().problem == "the program drains: SIGTERM"
-    resting = next(one.path for one in timed.records() if one.kind == "Agent" and one.status == "idle")
+    (resting,) = (one.path for one in timed.records() if one.kind == "Agent")
     timed.kill(resting)
     clock.advance(1.0)
     assert [one.kind for one in timed.records() if one.kind.startswith("Agent")] == [
@@ -276,7 +276,7 @@ def test_on_a_file_who_works_leads_on_until_its_work_has_ended(make: Callable[..
     gate.open()
     pair.clock.advance(1.0)
     assert (pair.leads(), course.has_ended(), states(pair.client(1))) == (["a"], True, {"done": 1})
-    assert pair.systems[0].stop(timeout=5.0) == []
+    assert pair.systems[0].stop(timeout=30.0) == []
     pair.clock.advance(1.0)
     assert pair.leads() == ["b"]
 

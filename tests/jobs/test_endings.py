@@ -96,7 +96,7 @@ def test_what_another_program_does_is_heard_of(quiet: None, tmp_path: Path) -> N
         thread.join()
     assert found == ["done", "done"]
     for system in systems:
-        assert system.stop(timeout=5.0) == []
+        assert system.stop(timeout=30.0) == []
 
 
 @pytest.mark.parametrize("is_awaited", [False, True])
@@ -118,7 +118,7 @@ def test_who_waits_goes_on_when_the_writer_is_started_again(
     asked.wait(1, 5.0)
     gone = endings.monitor()
     system.names["jobs/writer"].kill()
-    gone.wait(5.0)
+    gone.wait(30.0)
     client.cancel(made.id)
     thread.join(20.0)
     assert found == ["cancelled"]
@@ -177,7 +177,7 @@ def test_a_leader_that_ends_with_its_writer_does_not_crash(
             gone = system.names["jobs/leader"].monitor()
             system.names["jobs/writer"].kill()
             gate.open()
-            gone.wait(5.0)
+            gone.wait(30.0)
             system.wait_idle()
         assert {event.kind for event in record.of(ActorCrashed)} <= {"Writer", "Agent"}
 
@@ -199,5 +199,5 @@ def test_who_waits_when_the_engine_ends_is_told_so(
     thread.start()
     asked.wait(1, 5.0)
     system.names["jobs/engine"].stop()
-    thread.join(5.0)
+    thread.join(30.0)
     assert len(failed) == 1

@@ -250,7 +250,7 @@ def test_a_schedule_is_fired_once_a_time_whoever_leads_and_whoever_declares_it(
         clock.advance(3_600.0)
     assert len(done) == 6
     for system in systems:
-        assert system.stop(timeout=5.0) == []
+        assert system.stop(timeout=30.0) == []
 
 
 def _sick(patch: pytest.MonkeyPatch, name: str, *, times: int) -> None:

@@ -232,7 +232,7 @@ def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
     system = otpy.System("a")
     with pytest.raises(StartError, match=r"me:\*\*\*@/nowhere.*the server cannot be reached"):
         system.start(engine("postgresql://me:hidden@/nowhere?host=/nowhere", [note]))
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
     assert not [one for one in threading.enumerate() if one.name.startswith("otpy-jobs")]
 
 

@@ -204,7 +204,7 @@ def test_what_comes_with_the_last_word_is_refused(shop: Shop, monkeypatch: pytes
         thread.start()
         asked.wait(1, 5.0)
         kept(self, value)
-        thread.join(5.0)
+        thread.join(30.0)
 
     monkeypatch.setattr(Loan, "_answer", meanwhile)
     assert shop.end(shop.run(tea))[0] == "done"

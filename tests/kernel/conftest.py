@@ -22,7 +22,7 @@ __all__ = ["quiet"]
 
 FAMILIES = [(parent, child) for parent in PLACES for child in PLACES if child.name in parent.starts]
 OWN_THREAD = re.compile(r"otpy-\d+-")
-LAST_BREATH = 5.0
+LAST_BREATH = 20.0
 """Seconds a thread that is already ending may take; only a failing test waits so long."""
 
 
@@ -32,7 +32,7 @@ def house() -> Iterator[otpy.System]:
     system = otpy.System("t")
     system.start(otpy.child(Player).opts(place="process", start_timeout=60.0)).stop()
     yield system
-    assert [str(one) for one in system.stop(timeout=5.0)] == []
+    assert [str(one) for one in system.stop(timeout=30.0)] == []
 
 
 @pytest.fixture(autouse=True)

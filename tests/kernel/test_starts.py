@@ -45,7 +45,7 @@ def test_messages_sent_during_init_wait_for_its_end(stage: Stage, place: Place) 
     stage.system.ref("it").tell("early")
     future = stage.system.ref("it").ask("earlier", block=False)
     gate.open()
-    thread.join(5)
+    thread.join(30)
     assert future.get(timeout=5) == ("asked", "earlier")
     assert seen(started[0]) == ["init", "early"]
 
@@ -110,7 +110,7 @@ def test_an_init_that_is_told_to_die_fails_its_start(stage: Stage, place: Place,
     thread.start()
     gate.reached()
     stage.system.ref("it").exit(reason)
-    thread.join(5)
+    thread.join(30)
     assert errors == [otpy.Killed() if isinstance(reason, otpy.Kill) else reason]
 
 

@@ -22,7 +22,7 @@ def warm_system() -> Iterator[otpy.System]:
     made = otpy.System("t")
     made.start(otpy.child(len, "").opts(place="process", start_timeout=60.0)).monitor().wait()
     yield made
-    assert made.stop(timeout=5.0) == []
+    assert made.stop(timeout=30.0) == []
 
 
 @pytest.fixture(scope="module")

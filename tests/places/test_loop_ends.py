@@ -79,7 +79,7 @@ def test_an_exit_signal_cancels_whatever_is_awaited(system: otpy.System, form: s
     ref = system.start(AsyncDoer)
     monitor = ref.monitor()
     ref.cast(Doer.run, wait)
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     ref.exit(BOOM)
     assert monitor.wait().reason == BOOM
     gate.open()

@@ -142,10 +142,10 @@ def test_a_kill_does_not_wait_for_a_thread_that_a_handler_awaits(system: otpy.Sy
 
     def block() -> None:
         begun.set()
-        go_on.wait(5.0)
+        go_on.wait(30.0)
 
     ref.cast(Doer.run, lambda _: asyncio.to_thread(block))
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     ref.kill()
     system.wait_idle()
     assert system.zombies() == []
@@ -193,7 +193,7 @@ def test_one_that_is_dropped_in_the_middle_is_closed_by_the_loop(system: otpy.Sy
 
     ref.call(Doer.do, read)
     gc.collect()
-    assert closed.wait(5.0)
+    assert closed.wait(30.0)
 
 
 def test_a_handler_may_cancel_its_own_task_and_take_that_back(ref: otpy.Ref[Doer]) -> None:
@@ -330,7 +330,7 @@ def test_a_cancellation_reaches_the_task_that_a_lent_handler_awaits(system: otpy
 
     server, client = system.start(AsyncDoer), system.start(AsyncDoer)
     client.cast(Doer.run, ask, server)
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     server.kill()
     system.wait_idle()
     assert log == ["beside", "handler"]

@@ -66,8 +66,8 @@ def test_the_inspector_shows_the_loop_of_a_handler_that_waits(system: otpy.Syste
 def test_a_loop_that_is_blocked_holds_up_no_other(system: otpy.System) -> None:
     blocked, go_on = threading.Event(), threading.Event()
     stuck, free = system.start(on("stuck")), system.start(on("free"))
-    stuck.cast(Doer.run, lambda _: blocked.set() or (go_on.wait(5.0) and None))
-    assert blocked.wait(5.0)
+    stuck.cast(Doer.run, lambda _: blocked.set() or (go_on.wait(30.0) and None))
+    assert blocked.wait(30.0)
     assert free.call(Doer.do, thread_name) == "otpy-loop-free"
     go_on.set()
 
@@ -118,7 +118,7 @@ def test_a_kill_from_one_loop_cancels_a_handler_on_another(system: otpy.System) 
             log.append("cleaned up")
 
     other.cast(Doer.run, hang)
-    assert begun.wait(5.0)
+    assert begun.wait(30.0)
     assert one.call(Doer.do, lambda _: other.kill())
     system.wait_idle()
     assert log == ["cleaned up"]

@@ -121,7 +121,7 @@ def test_what_a_child_says_of_its_own_accord_is_heard_after_calls(farm: otpy.Sys
     far.call(Far.tell_near_later, "ring")
     for number in range(20):
         far.call(Far.echo, number)
-    assert rung.wait(5.0)
+    assert rung.wait(30.0)
 
 
 def test_a_kill_ends_a_call_whose_thread_reads(far: otpy.Ref[Far], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_a_caller_that_reads_hears_of_a_death_after_all_others(
     monkeypatch.setattr("otpy.runtime.caller.bury", bury)  # what a caller does for itself, at once
     look = leads.Lead._peek
     monkeypatch.setattr(
-        leads.Lead, "_peek", lambda lead: os.kill(pid, signal.SIGKILL) or (far.monitor().wait(5.0) and look(lead))
+        leads.Lead, "_peek", lambda lead: os.kill(pid, signal.SIGKILL) or (far.monitor().wait(30.0) and look(lead))
     )
     with pytest.raises(CallExitError, match="SIGKILL"):
         far.call(Far.nobody)

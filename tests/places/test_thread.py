@@ -34,7 +34,7 @@ def gone(system: otpy.System) -> bool:
     """Whether no such thread is left, once those that are ending have ended."""
     for thread in threading.enumerate():
         if "Doer" in thread.name:
-            thread.join(5)
+            thread.join(30)
     return running(system) == [] and not system.threads
 
 
@@ -221,7 +221,7 @@ def test_a_function_stops_at_its_next_sleep(system: otpy.System) -> None:
     system.wait_idle()
     assert stopped.stop() is True
     assert root.stop() is True
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
     assert left == ["stopped", "supervised", "of the system"]
 
 

@@ -167,7 +167,7 @@ def test_of_two_calls_that_close_a_circle_at_once_neither_hangs(system: otpy.Sys
     a, b = system.start(Doer), system.start(Doer)
 
     def call(_: Doer, other: otpy.Ref[Doer], barrier: threading.Barrier) -> str:
-        barrier.wait(5)
+        barrier.wait(30)
         try:
             other.within(5).call(Doer.read)
         except DeadlockError:

@@ -76,12 +76,12 @@ def test_locks_that_were_held_at_the_fork_do_not_hang_the_child(system: otpy.Sys
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(5)
+    held.wait(30)
     assert (
         in_a_child(lambda: all(deed(system, ref) for name, deed in DEEDS.items() if name != "a system of its own")) == 0
     )
     done.set()
-    holder.join(5)
+    holder.join(30)
 
 
 def test_an_actor_may_fork(system: otpy.System) -> None:

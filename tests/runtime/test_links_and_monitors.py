@@ -189,7 +189,7 @@ def test_several_threads_wait_for_one_end(system: otpy.System) -> None:
         thread.start()
     ref.kill()
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert seen == [otpy.Killed()] * 3
 
 

@@ -28,6 +28,79 @@ class Parking:
         raise AssertionError("it rests in a closed pool")
 
 
+class ClosingToken(list[Any]):
+    """A token in whose taking away the pool is closed: its worker is in no list just then."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__([True])
+        self.pool = pool
+
+    def clear(self) -> None:
+        super().clear()
+        self.pool.close()
+
+
+class ClosingFree(list[Any]):
+    """Closes the pool between a worker's being taken out, to see what it is, and its being put back."""
+
+    def __init__(self, pool: Pool, worker: Worker) -> None:
+        super().__init__([worker])
+        self.pool = pool
+
+    def pop(self, *args: Any) -> Any:
+        worker = super().pop(*args)
+        if not self.pool.closed:
+            self.pool.close()
+        return worker
+
+
+def resting(pool: Pool) -> Worker:
+    """A worker that rests with a token, in no list yet."""
+    worker = Worker(pool, "w")
+    worker.waiting = True
+    worker.tok = ClosingToken(pool)
+    return worker
+
+
+def is_woken(worker: Worker) -> bool:
+    return worker.parking.acquire(blocking=False)
+
+
+def test_a_worker_whose_token_is_taken_back_while_the_pool_is_closed_does_not_rest() -> None:
+    """By the watchdog, whom the end of a system does not wait for. Its thread was left behind for good."""
+    pool = Pool()
+    worker = resting(pool)
+    pool.free = [worker]
+
+    assert pool.take_back()
+
+    assert is_woken(worker)
+    assert (pool.free, pool.parked) == ([], [])
+
+
+def test_a_worker_that_is_looked_at_while_the_pool_is_closed_does_not_rest() -> None:
+    pool = Pool()
+    worker = Worker(pool, "w")
+    pool.free = ClosingFree(pool, worker)
+
+    pool._keep_token(Worker(pool, "who wants to wait"))
+
+    assert is_woken(worker)
+    assert pool.free == []
+
+
+def test_a_worker_that_is_put_right_while_the_pool_is_closed_does_not_rest() -> None:
+    """An interrupt has left it with a token, in no list."""
+    pool = Pool()
+    worker = resting(pool)
+    pool.workers = [worker]
+
+    pool.mend(lambda: None)
+
+    assert is_woken(worker)
+    assert pool.parked == []
+
+
 def test_a_worker_that_hands_over_while_the_pool_is_closed_does_not_rest() -> None:
     """Its thread was left behind for good, once in some hundred runs of whole programs."""
     pool = Pool()

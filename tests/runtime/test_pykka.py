@@ -148,7 +148,7 @@ def test_several_threads_may_wait_for_one_future(system: otpy.System) -> None:
         future.get(timeout=0.01)  # others who wait do not prolong it
     kept[0].reply("both")
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert seen == ["both"] * 3
 
 

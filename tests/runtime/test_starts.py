@@ -158,7 +158,7 @@ def test_an_init_that_is_killed_fails_the_start(system: otpy.System) -> None:
     thread.start()
     gate.reached()
     assert system.ref("it").kill()
-    thread.join(5)
+    thread.join(30)
     assert errors[0].reason == otpy.Killed()
     gate.open()
 
@@ -198,7 +198,7 @@ def test_an_exit_signal_from_another_thread_during_init_fails_the_start(system: 
     gate.reached()
     system.ref("it").whereis().exit(BOOM)  # type: ignore[union-attr]
     gate.open()
-    thread.join(5)
+    thread.join(30)
     assert [error.reason for error in failures] == [BOOM]
     assert system.whereis("it") is None
 

@@ -60,7 +60,7 @@ def test_a_stopped_system_leaves_no_thread_and_nothing_in_memory() -> None:
     flush(own)
     system.stop()
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)
+        thread.join(30)
     kept = weakref.ref(system)
     del system, ref, own
     gc.collect()
@@ -118,7 +118,7 @@ def test_a_stop_just_after_a_crash_is_prompt(system: otpy.System) -> None:
         one = otpy.System("t")
         ref = one.start(Doer)
         ref.cast(Doer.run, lambda _: otpy.exit(BOOM))
-        assert one.stop(timeout=5.0) == []
+        assert one.stop(timeout=30.0) == []
 
 
 @pytest.mark.report("B52", "jodal/pykka#47")
@@ -177,7 +177,7 @@ def test_waiting_for_rest_sees_actors_with_a_thread_of_their_own(system: otpy.Sy
             otpy.sleep(60.0)
 
     system.start(poll)
-    begun.wait(5)
+    begun.wait(30)
     system.wait_idle(timeout=5.0)
     server, client = system.start(Doer), system.start(otpy.child(Doer).opts(id="client", place="thread"))
     client.cast(Doer.run, lambda _: server.within(None).call(Doer.do, lambda _: otpy.NoReply()) and None)
@@ -188,7 +188,7 @@ def test_waiting_for_rest_sees_actors_with_a_thread_of_their_own(system: otpy.Sy
 def test_waiting_for_rest_says_who_does_not_rest(system: otpy.System) -> None:
     begun, hold = threading.Event(), threading.Event()
     system.start(Doer).cast(Doer.run, lambda _: (begun.set(), hold.wait()) and None)
-    begun.wait(5)
+    begun.wait(30)
     with pytest.raises(TimeoutError, match=r"not idle after 0\.01 s(.|\n)*hold\.wait"):
         system.wait_idle(timeout=0.01)
     hold.set()

@@ -29,7 +29,7 @@ def small() -> Iterator[otpy.System]:
     yield system
     system.wait_idle()
     assert tokens(system) == system.pool.limit
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def block(system: otpy.System, count: int, gate: threading.Event) -> threading.Barrier:
@@ -66,7 +66,7 @@ def test_blocked_actors_get_threads_of_their_own(system: otpy.System) -> None:
 
 def test_a_call_beside_a_blocked_actor_is_answered(system: otpy.System) -> None:
     gate = threading.Event()
-    block(system, 1, gate).wait(5)
+    block(system, 1, gate).wait(30)
     assert flush(system.start(Doer)) == []
     gate.set()
 
@@ -223,11 +223,11 @@ def test_a_turn_that_begins_as_the_watchdog_falls_asleep_is_watched(system: otpy
     def sleep_late() -> None:
         if once and once.pop():
             victim.cast(Doer.run, lambda _: (blocked.set(), gate.wait()) and None)
-            blocked.wait(5)  # the worker has taken it from the queue, so the queue is empty
+            blocked.wait(30)  # the worker has taken it from the queue, so the queue is empty
         sleep()
 
     watchdog._sleep = sleep_late  # type: ignore[method-assign]
-    assert blocked.wait(5)
+    assert blocked.wait(30)
     assert other.within(5).call(Doer.do, lambda _: "served") == "served"
     gate.set()
 
@@ -252,9 +252,9 @@ def test_a_start_without_a_thread_fails_and_leaves_nothing(
 def test_work_that_finds_no_thread_waits_for_one(system: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never a crash in the sender; the watchdog tries again, and says so."""
     ref, gate = system.start(Doer), threading.Event()
-    block(system, 1, gate).wait(5)
+    block(system, 1, gate).wait(30)
     while system.pool.parked:  # on a busy machine there may be more than one thread already
-        block(system, 1, gate).wait(5)
+        block(system, 1, gate).wait(30)
     with Recorder(system, ThreadLimitNear) as near:
         refused = refuse_threads(monkeypatch, "otpy")
         came = threading.Event()
@@ -262,7 +262,7 @@ def test_work_that_finds_no_thread_waits_for_one(system: otpy.System, monkeypatc
         near.expect(1)
         assert not came.is_set()
         refused.clear()
-        assert came.wait(5)
+        assert came.wait(30)
     gate.set()
 
 
@@ -294,7 +294,7 @@ def test_a_watchdog_that_cannot_start_is_started_later(system: otpy.System, monk
     refused.clear()
     flush(ref)
     gate = threading.Event()
-    block(system, 1, gate).wait(5)
+    block(system, 1, gate).wait(30)
     assert flush(ref) == []
     gate.set()
 
@@ -306,7 +306,7 @@ def test_the_cpu_clock_of_a_thread_that_has_ended_is_not_asked_for(system: otpy.
     thread = next(thread for thread in threading.enumerate() if thread.ident == worker.ident)
     assert system.pool.cpu_seconds(worker) is not None
     system.stop()
-    thread.join(5)
+    thread.join(30)
     assert system.pool.cpu_seconds(worker) is None
 
 

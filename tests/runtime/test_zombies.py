@@ -241,7 +241,7 @@ def test_code_outside_of_messages_makes_a_zombie_too(  # noqa: C901 - four phase
     starter = threading.Thread(target=lambda: _ignore_failure(lambda: system.start(spec)))
     starter.start()
     if phase != "init":
-        starter.join(5)
+        starter.join(30)
     ref = system.ref("it").whereis()
     if phase in ("terminate", "close"):
         assert ref is not None
@@ -254,7 +254,7 @@ def test_code_outside_of_messages_makes_a_zombie_too(  # noqa: C901 - four phase
     ref.kill()
     assert [zombie.path for zombie in system.zombies()] == ["t/Phases"]
     gate.open()
-    starter.join(5)
+    starter.join(30)
     system.wait_idle()
     assert seen == ["fenced"]
     assert flush(peer) == []

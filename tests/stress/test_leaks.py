@@ -114,7 +114,7 @@ def test_systems_that_come_and_go(rounds: int) -> None:
     del system
     new = set(threading.enumerate()) - before
     for thread in new:
-        thread.join(5)
+        thread.join(30)
     gc.collect()
     assert not any(thread.is_alive() for thread in new)
     # By `type`: other tests leave things behind that do not even say their class.

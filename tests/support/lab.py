@@ -114,7 +114,7 @@ class Lab:
         """Stop everything."""
         for gate in self.gates:
             gate.open()
-        assert self.system.stop(timeout=5.0) == []
+        assert self.system.stop(timeout=30.0) == []
 
 
 class _EndNote(Monitor):

@@ -53,6 +53,6 @@ def events(system: otpy.System) -> Iterator[Recorder]:
 def _at_rest(system: otpy.System) -> Iterator[otpy.System]:
     yield system
     system.wait_idle()
-    left = system.stop(timeout=5.0)
+    left = system.stop(timeout=30.0)
     assert [str(one) for one in left] == []
     assert system.alive == 0

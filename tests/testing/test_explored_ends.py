@@ -73,7 +73,7 @@ def test_after_a_failure_nothing_is_left_and_the_next_exploration_runs() -> None
     assert "ValueError: enough" in str(found(scenario, seeds=3))
     explore(lambda system: system.start(Account), seeds=3)
     for thread in set(threading.enumerate()) - before:
-        thread.join(5.0)
+        thread.join(30.0)
     assert set(threading.enumerate()) - before == set()
 
 

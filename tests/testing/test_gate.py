@@ -36,7 +36,7 @@ class Guarded(otpy.GenServer):
 def system() -> Iterator[otpy.System]:
     system = otpy.System("g")
     yield system
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_an_ordinary_thread_is_held_too(gate: Gate) -> None:
 
     who = gate.reached()
     gate.open()
-    thread.join(5.0)
+    thread.join(30.0)
 
     assert (who, thread.is_alive()) == (["somebody"], False)
 

@@ -30,7 +30,7 @@ class Server(otpy.GenServer):
 def system() -> Iterator[otpy.System]:
     system = otpy.System("p")
     yield system
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def test_it_records_messages_in_order(system: otpy.System) -> None:

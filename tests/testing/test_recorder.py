@@ -29,7 +29,7 @@ class Tree(otpy.Supervisor):
 def system() -> Iterator[otpy.System]:
     system = otpy.System("r")
     yield system
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def crash(system: otpy.System) -> None:

@@ -59,7 +59,7 @@ def clock() -> VirtualClock:
 def system(clock: VirtualClock) -> Iterator[VirtualSystem]:
     system = VirtualSystem("v", clock=clock)
     yield system
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def test_time_stands_still_until_told(clock: VirtualClock) -> None:

@@ -48,7 +48,7 @@ class Passer(otpy.GenServer):
 def system() -> Iterator[otpy.System]:
     system = otpy.System("i")
     yield system
-    assert system.stop(timeout=5.0) == []
+    assert system.stop(timeout=30.0) == []
 
 
 def on_thread(work: Any) -> threading.Thread:
@@ -90,7 +90,7 @@ def test_a_thread_that_goes_to_sleep_inside_otpy_counts_as_resting(system: otpy.
     ready.wait()
     waiter = on_thread(lambda: system.wait_idle(timeout=10.0))
     go.set()
-    waiter.join(5.0)
+    waiter.join(30.0)
 
     assert not waiter.is_alive()
     ref.kill()
@@ -100,7 +100,7 @@ def test_a_thread_that_goes_to_sleep_inside_otpy_counts_as_resting(system: otpy.
 def test_what_blocks_outside_of_otpy_is_not_at_rest(system: otpy.System) -> None:
     begun, go = threading.Event(), threading.Event()
     system.start(lambda: (begun.set(), go.wait()) and None)
-    begun.wait(5)
+    begun.wait(30)
 
     with pytest.raises(TimeoutError, match=r"(?s)i is not idle after 0\.01 s.*go\.wait"):
         system.wait_idle(timeout=0.01)
@@ -178,7 +178,7 @@ def test_it_may_be_called_by_several_threads_at_once(system: otpy.System) -> Non
     system.wait_idle()
     gate.open()
     for waiter in waiters:
-        waiter.join(5.0)
+        waiter.join(30.0)
 
     assert [waiter.is_alive() for waiter in waiters] == [False] * 3
     assert system.pool.idle_watchers == []

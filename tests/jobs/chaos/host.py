@@ -58,7 +58,7 @@ def live(folder: Path, life: Life, where: Where, url: str, lease: float = LEASE)
     try:
         begun = system.start(engine(f"{url}&application_name={life.name}.{os.getpid()}", where, lease=lease, poll=0.2))
     except StartError:
-        system.stop(timeout=5.0)
+        system.stop(timeout=30.0)
         return NO_SERVER
     clerk = jobs.singleton("clerk", lambda fence: otpy.child(Clerk, fence, folder).opts(shutdown=0.2), lease=lease)
     system.start(clerk)
