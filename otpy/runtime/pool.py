@@ -258,6 +258,7 @@ class Pool:
                 free.append(worker)
                 if queue or self.closed:
                     self.engage()
+                    self._look_whether_closed()  # the token that was engaged may have been another one
                 elif self.idle_watchers or self.drivers:
                     self._notice_rest()
                 parking.acquire()

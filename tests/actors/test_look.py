@@ -41,6 +41,7 @@ class Moody(Holder):
 
 def test_its_public_attributes_are_told_without_secrets_and_without_any_repr(lab: Lab) -> None:
     lab.system.start(otpy.child(Holder, a=1, nasty=Nasty()).opts(id="h"))
+    lab.settle()
 
     record = lab.system.state("lab/h")
 

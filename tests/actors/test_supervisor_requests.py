@@ -213,6 +213,7 @@ def test_operations_by_path(lab: Lab) -> None:
     lab.system.terminate_child("lab/top/a")
     assert lab.system.record("lab/top/a").status == "stopped"
     lab.system.restart_child("lab/top/a")
+    lab.settle()  # its start is over before its first turn is
     assert lab.system.record("lab/top/a").status == "idle"
     lab.system.kill("lab/top/a")
     lab.settle()

@@ -86,6 +86,7 @@ def test_the_tree_counts_what_is_left_out_inside(farm: otpy.System, branch: otpy
 
 
 def test_one_inside_has_its_own_record(farm: otpy.System, branch: otpy.Ref[Branch]) -> None:
+    farm.wait_idle()
     record = farm.record("t/Branch/pool")
     assert (record.kind, record.name, record.status, record.process) == ("Leaf", "leaf", "idle", None)
     with pytest.raises(NoSuchActorError, match="t/Branch has pool, thread, loop"):
@@ -171,6 +172,7 @@ def test_a_process_that_does_not_answer_is_said_to_be_silent(
         with pytest.raises(ChildStateError, match="silent"):
             farm.record(f"{far.path}/below")
     wait_for_answers(monkeypatch, 20.0)
+    farm.wait_idle()
     assert farm.record(far.path).status == "idle"
 
 
@@ -249,6 +251,7 @@ def test_those_inside_are_killed_stopped_and_restarted(
     farm.terminate_child("t/Branch/loop")
     assert farm.record("t/Branch/loop").status == "stopped"
     farm.restart_child("t/Branch/loop")
+    farm.wait_idle()  # its start is over before its first turn is
     assert farm.record("t/Branch/loop").status == "idle"
     farm.suspend("t/Branch/thread")
     assert farm.record("t/Branch/thread").status == "suspended"

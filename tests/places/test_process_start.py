@@ -51,6 +51,7 @@ def test_arguments_of_init_arrive_as_they_were(farm: otpy.System) -> None:
 
 def test_it_is_seen_in_the_tree_with_its_place_and_process(farm: otpy.System) -> None:
     ref = farm.start(far())
+    farm.wait_idle()
     record = farm.records(ref.path, within=20.0)[0]
     assert (record.place, record.kind, record.status) == ("process", "Far", "idle")
     assert record.process is not None

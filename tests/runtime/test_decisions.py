@@ -140,6 +140,7 @@ def test_a_timeout_may_be_set_again_by_its_own_handler(timed: otpy.System, clock
 def test_an_inspection_does_not_cancel_the_timeout(timed: otpy.System, clock: VirtualClock) -> None:
     """A record asks no actor; suspend and resume go through the lane, not through the mailbox."""
     ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
+    timed.wait_idle()
     assert timed.record("t/Doer").status == "idle"
     timed.suspend("t/Doer")
     timed.resume("t/Doer")

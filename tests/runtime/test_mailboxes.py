@@ -203,7 +203,7 @@ def test_growth_is_reported_at_ten_and_a_hundred_thousand(system: otpy.System, e
             gate.reached()
             for _ in range(length):
                 ref.tell(None)
-        system.wait_idle()
+        system.wait_idle(timeout=60.0)
     grown = [event.length for event in events.of(MailboxGrew)]
     assert len(grown) == 2
     assert 10_000 <= grown[0] <= 10_000 + BATCH

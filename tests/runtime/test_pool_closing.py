@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from otpy.runtime.pool import Pool, Worker
@@ -22,10 +23,15 @@ class Parked(list[Any]):
 
 
 class Parking:
-    """A rest that nobody would end: `close` has woken all that rested before."""
+    """A rest in a closed pool, which nobody ends any more who has not done so before."""
+
+    is_ended = False
+
+    def release(self) -> None:
+        self.is_ended = True
 
     def acquire(self) -> None:
-        raise AssertionError("it rests in a closed pool")
+        assert self.is_ended, "it rests in a closed pool"
 
 
 class ClosingToken(list[Any]):
@@ -52,6 +58,19 @@ class ClosingFree(list[Any]):
         if not self.pool.closed:
             self.pool.close()
         return worker
+
+
+class AnothersToken(list[Any]):
+    """Just before a worker can be found in it the pool is closed, just after it another's token becomes free."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__()
+        self.pool = pool
+
+    def append(self, worker: Any) -> None:
+        self.pool.close()
+        super().append(worker)
+        super().append(None)
 
 
 def resting(pool: Pool) -> Worker:
@@ -99,6 +118,21 @@ def test_a_worker_that_is_put_right_while_the_pool_is_closed_does_not_rest() -> 
 
     assert is_woken(worker)
     assert pool.parked == []
+
+
+def test_a_worker_that_goes_to_rest_as_another_token_becomes_free_in_a_closed_pool_does_not_rest() -> None:
+    """It engaged that token, and not itself."""
+    pool = Pool()
+    pool.free = AnothersToken(pool)
+    worker = Worker(pool, "w")
+    worker.tok.append(True)
+    worker.parking = Parking()  # type: ignore[assignment]
+    pool.workers = [worker]
+
+    with ThreadPoolExecutor(1) as aside:
+        aside.submit(pool.run, worker).result()
+
+    assert worker.gone
 
 
 def test_a_worker_that_hands_over_while_the_pool_is_closed_does_not_rest() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PATIENT", "RawClient", "control_threads", "frame", "request"]
 
-PATIENCE = 5.0
+PATIENCE = 20.0
 """Seconds a test waits for bytes; only a failing one waits so long."""
 PATIENT = Limits(frame_time=30.0, write_time=30.0, idle_time=30.0)
 """For tests in which no time may run out."""

@@ -187,9 +187,9 @@ def test_sleep_takes_virtual_time_on_the_pool_and_on_a_thread(clock: VirtualCloc
 def test_a_thread_that_waits_for_time_it_should_move_itself_is_told_so(
     system: VirtualSystem, monkeypatch: pytest.MonkeyPatch, wait: str
 ) -> None:
+    sleeper = system.start(Sleeper)
     monkeypatch.setattr("otpy.runtime.caller.STANDSTILL", 0.01)
     monkeypatch.setattr("otpy.runtime.awaiting.STANDSTILL", 0.01)
-    sleeper = system.start(Sleeper)
 
     with pytest.raises(CallError, match="virtual time stands still while the thread that moves it waits"):
         sleeper.call(Sleeper.sleep, 1.0) if wait == "call" else system.start(Sleeper, 1.0)
