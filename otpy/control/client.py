@@ -163,7 +163,8 @@ class Client:
         self._send(encode(request, max_bytes=MAX_REQUEST_BYTES), within)
         while True:
             reply = self._receive(by, within)
-            if reply.get("id") in {number, None}:  # an older number: its answer came after we had stopped waiting
+            answered = reply.get("id")
+            if answered is None or answered == number:  # an older number: its answer came after we had stopped waiting
                 return _result(reply)
 
     def _greeted(self, hello: dict[object, object]) -> Hello:

@@ -91,7 +91,7 @@ class Drain:
 
     def call(self, own: Ref[Any]) -> object:
         """Call the hook; in the actor's turn, which awaits what this returns."""
-        if own.current in {None, "system"}:
+        if own.current is None or own.current == "system":  # no set: a message may hold what has no hash
             own.current = self.hook
         try:
             function = getattr(own.actor, self.hook)

@@ -34,6 +34,10 @@ class Told(otpy.GenServer):
     def handle_flush(self, drain: otpy.Drain) -> object:
         return None if self.flush is None else self.flush(drain)
 
+    def handle_info(self, message: dict[Any, object]) -> None:
+        for wait in message:
+            wait()
+
     @otpy.call
     def count(self) -> int:
         return len(self.told)
@@ -225,6 +229,19 @@ def test_a_hook_runs_in_its_actors_place(shop: otpy.System, clock: VirtualClock,
 
     assert course.wait(30.0)
     assert one.call(Told.count) == 1
+
+
+@pytest.mark.parametrize("place", ["pool", "thread"])
+def test_a_hook_is_called_amid_messages_that_have_no_hash(shop: otpy.System, clock: VirtualClock, place: Any) -> None:
+    """Its actor had crashed whose next message held a set, a list or a dict."""
+    one = shop.start(otpy.child(Told).opts(place=place, id="one"))
+    with Gate() as gate:
+        for _ in range(3):
+            one.tell({gate.wait: [1]})
+        gate.reached()
+        course = begin(shop, "by hand", BUDGET)
+    clock.advance(1.0)
+    assert (course.has_ended(), one.call(Told.count)) == (True, 1)
 
 
 def test_a_full_mailbox_keeps_no_hook_from_being_called(shop: otpy.System, clock: VirtualClock) -> None:
