@@ -200,8 +200,9 @@ def _release_extras(ref: Ref[Any]) -> None:
     timers, watches, callers = more.tables()
     for timer in timers:
         timer.cancel()
-    if more.idle_timer is not None:
-        more.idle_timer.cancel()
+    idle_timer = more.idle_timer  # read once: its own turn, in which it was killed, may be disarming it
+    if idle_timer is not None:
+        idle_timer.cancel()
     for monitor in watches:
         monitor.cancel()
     for caller in callers:

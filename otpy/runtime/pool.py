@@ -99,8 +99,9 @@ class Pool:
             worker = self.free.pop()
         except IndexError:
             return True
-        if self.on_busy is not None:
-            self.on_busy()
+        on_busy = self.on_busy  # read once: another thread that has woken the watchdog, and itself, set it to None
+        if on_busy is not None:
+            on_busy()
         if worker is None:
             return self.hand_out()
         worker.waiting = False  # before the release: `is_idle` must not take a woken worker for a resting one

@@ -12,6 +12,7 @@ import otpy
 from otpy.core.reason import BadReturn, Crashed
 from otpy.errors import CallExitError
 from otpy.events import ActorCrashed, UnknownMessage
+from otpy.runtime.extras import Extras
 from otpy.testing import Gate, Recorder
 from support.doer import BOOM, Doer, flush
 
@@ -134,6 +135,16 @@ def test_a_timeout_may_be_set_again_by_its_own_handler(timed: otpy.System, clock
     timed.start(Ticking, log, deed=lambda _: otpy.NoReply(timeout=1.0))
     clock.advance(3.5)
     assert log == ["tick"] * 3
+
+
+def test_a_kill_while_the_timeout_is_disarmed_ends_it(timed: otpy.System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own turn may take the timer away between any two looks of whoever kills it."""
+    ref = timed.start(Doer, deed=lambda _: otpy.NoReply(timeout=0.05))
+    looks = [ref.extras().idle_timer]
+    monkeypatch.setattr(Extras, "idle_timer", property(lambda _: looks.pop() if looks else None))
+    monitor = ref.monitor()
+    ref.kill()
+    assert (monitor.wait().reason, looks) == (otpy.Killed(), [])
 
 
 @pytest.mark.otp_case(66)

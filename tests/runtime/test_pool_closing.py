@@ -1,4 +1,4 @@
-"""A pool that is closed ends its workers, whatever they are about to do at that moment."""
+"""A worker that rests is woken, also at the end of the pool, whatever others are about to do at that moment."""
 
 from __future__ import annotations
 
@@ -73,6 +73,21 @@ class AnothersToken(list[Any]):
         super().append(None)
 
 
+class Rung(Pool):
+    """Its watchdog has been woken by another thread between any two looks at whether it sleeps."""
+
+    is_first = True
+
+    @property
+    def on_busy(self) -> Any:
+        is_first, self.is_first = self.is_first, False
+        return (lambda: None) if is_first else None
+
+    @on_busy.setter
+    def on_busy(self, wake: Any) -> None:
+        pass
+
+
 def resting(pool: Pool) -> Worker:
     """A worker that rests with a token, in no list yet."""
     worker = Worker(pool, "w")
@@ -133,6 +148,17 @@ def test_a_worker_that_goes_to_rest_as_another_token_becomes_free_in_a_closed_po
         aside.submit(pool.run, worker).result()
 
     assert worker.gone
+
+
+def test_a_worker_is_woken_though_another_thread_wakes_the_watchdog_just_then() -> None:
+    """Else whoever did so met a TypeError, and the worker and its token were lost."""
+    pool = Rung()
+    worker = Worker(pool, "w")
+    pool.free = [worker]
+
+    assert pool.engage()
+
+    assert is_woken(worker)
 
 
 def test_a_worker_that_hands_over_while_the_pool_is_closed_does_not_rest() -> None:
