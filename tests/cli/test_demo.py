@@ -16,6 +16,7 @@ from rich.console import Console
 
 import otpy as front_door
 from otpy.cli import demo as command
+from otpy.cli import demo_views
 from otpy.cli.demo_views import Gauge, Screen, outcome_view, said
 from otpy.demo import files
 from otpy.demo.collector import Progress, Report
@@ -41,6 +42,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where runs are kept; nothing of one that came to its end."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "otpy"
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says how far it is at its end alone, however long it takes."""
+    monkeypatch.setattr(demo_views, "LINE_EVERY", 3600.0)
 
 
 @pytest.fixture
@@ -117,11 +124,13 @@ def test_in_memory_it_has_no_file_and_says_when_agents_crash(
 
 
 @MODES
+@pytest.mark.usefixtures("unhurried")
 def test_progress_goes_to_standard_error_as_plain_lines(otpy: Otpy, folder: Path, mode: list[str]) -> None:
     result = otpy("demo", str(folder), "--crash", "0", *mode)
     assert result.stderr == "agents: 10 of 10\nplain loop: 10 of 10\n"
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_agents_that_always_crash_end_in_memory_with_the_restart_limit_and_70(otpy: Otpy, folder: Path) -> None:
     result = otpy("demo", str(folder), "--crash", "1.0", "--seed", "1", "--memory")
     assert result.exit_code == 70

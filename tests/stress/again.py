@@ -4,10 +4,12 @@
     python -m tests.stress.again --runs 100 --beside 2 --for 600 --keep failures
     python -m tests.stress.again --runs 30 --hectic tests/runtime tests/places
     python -m tests.stress.again --runs 10 --slowed
+    python -m tests.stress.again --runs 3 --halted
 
 The tests are collected once for several runs; each run is a process of its own, with directories of its own.
 `--hectic` has threads change places as often as they can, beside a process for each processor that only computes.
 `--slowed` holds up threads that sleep, each some times a second, mostly for less than 40 ms.
+`--halted` has threads halt between any two lines of otpy and its tests, from CPython 3.12 on.
 """
 
 from __future__ import annotations
@@ -137,6 +139,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for the output of failed runs; a temporary one")
     parser.add_argument("--hectic", action="store_true", help="with threads and processes in each other's way")
     parser.add_argument("--slowed", action="store_true", help="with threads that are held up now and then")
+    parser.add_argument("--halted", action="store_true", help="with threads that halt between any two lines")
     parser.add_argument("paths", nargs="*", help="files and folders, and options of pytest behind --; the whole suite")
     return parser.parse_args(arguments)
 
@@ -150,7 +153,8 @@ def _numbers(runs: int, minutes: float | None) -> Iterator[int]:
 
 
 def _words(asked: argparse.Namespace) -> list[str]:
-    plugins = [name for name, is_asked in (("hectic", asked.hectic), ("held", asked.slowed)) if is_asked]
+    known = {"hectic": asked.hectic, "held": asked.slowed, "halted": asked.halted}
+    plugins = [name for name, is_asked in known.items() if is_asked]
     return [*(word for name in plugins for word in ("-p", f"stress.{name}")), *asked.paths]
 
 
