@@ -192,7 +192,6 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
     # All else is done by now, for between the wake-up in `put` and the wait in `acquire` the woken thread and this one
     # would fight for the interpreter; 2 us more here are 10 us more for each call.
     lock = caller.lock
-    seat.waiting = True
     pool = seat.pool
     try:
         # As `put`, written out.
@@ -217,6 +216,9 @@ def call(  # noqa: C901, PLR0912, PLR0915 - each function called here would be a
             elif ref.reason is not None:
                 bury(ref)
         if not answered:
+            seat.waiting = True  # not before: until its target is in line, nobody but this thread looks as if it worked
+            if not caller.claim:  # set, then looked, as in `Slot.wait`
+                seat.waiting = False
             if pool is not None:
                 pool.pass_on(seat, caller)
             elif me is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -65,6 +66,36 @@ def test_it_waits_for_the_last_message_of_many(system: otpy.System, place: Any) 
     system.wait_idle()
 
     assert sum(ref.call(Passer.count) for ref in ring) == 301
+
+
+class Slow(deque[Any]):
+    """A mailbox whose sender does not come to its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def append(self, message: Any) -> None:
+        self.begun.set()
+        self.go.wait()
+        super().append(message)
+
+
+@pytest.mark.parametrize("place", ["pool", "thread"])
+def test_who_is_about_to_call_is_not_at_rest(system: otpy.System, place: Any) -> None:
+    """Its target is not in line yet, and nobody else works: who waited for rest was let go on now and then."""
+    target, slow = system.start(Passer), Slow()
+    target.mailbox = slow
+    asker = system.start(otpy.child(Passer).opts(place=place))
+    asking = on_thread(lambda: asker.call(Passer.ask, target))
+    slow.begun.wait()
+
+    try:
+        with pytest.raises(TimeoutError, match="is not idle"):
+            system.wait_idle(timeout=0.01)
+    finally:
+        slow.go.set()
+        asking.join()
 
 
 def test_an_actor_held_at_a_gate_counts_as_resting(system: otpy.System) -> None:
