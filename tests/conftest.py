@@ -11,12 +11,18 @@ import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import pytest
 from hypothesis import settings
 
+from otpy.runtime.stacks import seats_of
+from otpy.runtime.systems import all_systems
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from otpy.runtime.system import System
 
 LAST_BREATH = 20.0
 """Seconds a thread that is already ending may take; only a failing test waits so long."""
@@ -108,13 +114,19 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def no_thread_left_behind() -> Iterator[None]:
     """Fail a test that ends with a thread it did not find, or in the middle of an `except` of its own."""
     before = set(threading.enumerate())
+    lasting = WeakSet(all_systems())
     yield
     assert sys.exception() is None, "what is raised from now on would seem to come of this"
-    new = [thread for thread in threading.enumerate() if thread not in before]
+    new = [thread for thread in threading.enumerate() if thread not in before and not _is_of(lasting, thread)]
     for thread in new:
         thread.join(LAST_BREATH)
-    left = [thread for thread in new if thread.is_alive()]
+    left = [thread for thread in new if thread.is_alive() and not _is_of(lasting, thread)]
     assert left == [], f"threads left behind: {''.join(_whereabouts(thread) for thread in left)}"
+
+
+def _is_of(systems: Iterable[System], thread: threading.Thread) -> bool:
+    """Whether it works in one of these, which lasts for several tests and may take a thread more at any time."""
+    return any(seat.ident == thread.ident for system in systems if not system.stopped for seat in seats_of(system))
 
 
 def _whereabouts(thread: threading.Thread) -> str:
