@@ -249,6 +249,7 @@ def test_an_agent_that_ends_is_not_replaced_and_readiness_says_why(
     client = started(timed, tmp_path, kind, crews=[Crew(name="pool", size=2, spare=0)])
     client.enqueue(kind.new())
     gate.reached()
+    timed.wait_idle()
     assert client.readiness().problem is None
     begin(timed, "SIGTERM", BUDGET)
     assert client.readiness().problem == "the program drains: SIGTERM"
