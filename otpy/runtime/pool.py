@@ -95,13 +95,13 @@ class Pool:
 
     def engage(self) -> bool:
         """Have a free token used, if there is one; False when no thread could be had for it."""
+        on_busy = self.on_busy  # read once: another thread that has woken the watchdog, and itself, set it to None
+        if on_busy is not None:
+            on_busy()  # first: between taking a worker and waking it the handler of a signal may wait for an answer
         try:
             worker = self.free.pop()
         except IndexError:
             return True
-        on_busy = self.on_busy  # read once: another thread that has woken the watchdog, and itself, set it to None
-        if on_busy is not None:
-            on_busy()
         if worker is None:
             return self.hand_out()
         worker.waiting = False  # before the release: `is_idle` must not take a woken worker for a resting one

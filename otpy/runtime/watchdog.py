@@ -45,6 +45,8 @@ GROWTH_TICK = 1.0
 of its own also the grain of `busy`, but for the first message of a turn."""
 HURT_TICK = 1.0
 """Between two looks in its sleep for what an interrupt left; nobody could have called it."""
+UNSERVED_LOOKS = 3
+"""Looks at a queue that nobody is about to serve, after which a token is taken for lost."""
 CPU_SHARE = 0.2
 """A thread that used more of the last tick than this computes; one that used less is blocked."""
 
@@ -65,6 +67,7 @@ class Watchdog:
         self._near = 0
         self._growth_due = 0.0
         self._cpu: dict[int, float | None] = {}
+        self._unserved = 0
         self._hurry = False  # actors block and others wait: look again soon
         self._pool.on_busy = self._on_busy
 
@@ -163,6 +166,7 @@ class Watchdog:
         for worker in detached:
             self._detach(worker)
         self._report_threads(len(busy))
+        self._watch_queue(busy)
         if not stuck or fresh or not self._pool.queue:
             return self._calm_down(len(busy))
         self._calm = 0
@@ -171,6 +175,20 @@ class Watchdog:
         wanted = MAX_COMPUTING + 1 - len(busy) if computing else self._pool.limit
         self._add_tokens(min(wanted, room))
         return SLOW_TICK if room <= 0 or (computing and len(busy) >= MAX_COMPUTING) else FAST_TICK
+
+    def _watch_queue(self, busy: list[Worker]) -> None:
+        """Give out another token when nobody comes to serve the queue.
+
+        Who takes a worker out of those that rest, to wake it, may be cut off by the handler of a signal that waits for
+        the answer of an actor; it is woken when that has come back, which may take for ever.
+        """
+        if busy or self._pool.free or not self._pool.queue:
+            self._unserved = 0
+            return
+        self._unserved += 1
+        if self._unserved > UNSERVED_LOOKS:
+            self._unserved = 0
+            self._add_tokens(1)
 
     def _calm_down(self, busy: int) -> float:
         self._calm += 1

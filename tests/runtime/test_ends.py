@@ -116,7 +116,7 @@ def test_a_thousand_linked_actors_fall_like_dominoes(system: otpy.System) -> Non
         one.call(Doer.do, lambda self, peer: self.link(peer), other)
     monitor = refs[-1].monitor()
     refs[0].exit(BOOM)
-    assert monitor.wait().reason == BOOM
+    assert monitor.wait(60.0).reason == BOOM
     system.wait_idle()
     assert {ref.reason for ref in refs} == {BOOM}
 

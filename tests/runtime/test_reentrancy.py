@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import otpy
+from otpy.runtime.pool import Pool
 from otpy.runtime.seat import here
 from otpy.testing import Gate
 from support.doer import Doer, flush
@@ -234,6 +236,50 @@ def test_many_interrupts_at_random_moments(system: otpy.System, bell: Bell, roun
         bell.deed = None  # a handler may just have set it again
         shooter.join(0.01)
     assert len(flush(other)) == calls
+
+
+def at_line(number: int, deed: Callable[[], object]) -> Callable[..., Any]:
+    """A trace function that does this before so many lines of the pool have run."""
+    left = number
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != sys.modules[Pool.__module__].__file__:
+            return None
+        left -= event == "line"
+        if left == 0 and event == "line":
+            deed()
+        return trace
+
+    return trace
+
+
+@pytest.mark.parametrize("workers", ["at rest", "without a token"])
+def test_a_call_amid_the_waking_of_a_worker_is_answered(workers: str) -> None:
+    """As the handler of a signal makes it. The worker was taken, and would be woken when that has its answer."""
+    calls = 0
+
+    def ask() -> None:
+        nonlocal calls
+        calls += 1
+        assert other.within(30.0).call(Doer.do, lambda _: 1) == 1
+
+    before, step = sys.gettrace(), 0
+    while calls == step:
+        step += 1
+        system = otpy.System("t")
+        server, other = system.start(otpy.child(Doer).opts(id="a")), system.start(otpy.child(Doer).opts(id="b"))
+        system.wait_idle()
+        if workers == "without a token":
+            assert system.pool.take_back()
+            system.pool.free.append(None)
+        sys.settrace(at_line(step, ask))
+        try:
+            assert server.call(Doer.do, lambda _: 2) == 2
+        finally:
+            sys.settrace(before)
+        assert system.stop(timeout=30.0) == []
+    assert step > 5  # lines of `engage`, and of `hand_out`
 
 
 @requires_main_thread
