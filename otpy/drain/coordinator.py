@@ -98,11 +98,11 @@ class Coordinator(GenServer):
         return self._flushing.has_flushed(is_late=is_late, is_tick=is_tick)
 
     def _look_again(self, *, is_tick: bool) -> None:
-        """At the next tick, or when the time of the phase is over."""
+        """At the next tick, or when the time of the phase is over; beyond that, which is for a moment, soon."""
         if self._timer is not None:
             self._timer.cancel()
         left = self.course.plan.end(self.course.phase) - self.system.clock.now()
-        self._timer = self.send_after(max(0.0, min(self._pause, left)), "tick")
+        self._timer = self.send_after(min(self._pause, left) if left > 0 else FIRST_TICK, "tick")
         if is_tick:
             self._pause = min(TICK, self._pause * 2)
 

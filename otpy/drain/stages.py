@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Asking", "Flushing", "Working", "far_failed", "far_late"]
 
+DOUBTS = 3
+"""Looks beyond the end of a phase at what may be a mere tick; a tree that never rests is taken for that then."""
+
 
 class Asking:
     """Those with one hook, here and in process children, and what has become of the asking."""
@@ -79,6 +82,7 @@ class Working(Asking):
         self._quiet = Quiet(self.system, course.top, apart)
         self._is_confirming = False
         """Whether all are at rest here, and those in processes were asked since then."""
+        self._doubts = 0
 
     def has_quiesced(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all that were told have returned."""
@@ -94,7 +98,7 @@ class Working(Asking):
         self._ask_newcomers()
         flights = flights_in(self.system, self.course.top)
         is_quiet = self._quiet.look()  # each time: who is late has had work at the look before, too
-        if is_late:
+        if is_late and not (self._is_in_doubt() and not flights and self.near.are_done()):
             self.note_late()
             return True
         if is_quiet and not flights and self.near.are_done() and not self._is_starting():
@@ -103,6 +107,13 @@ class Working(Asking):
         if is_tick:
             self.far.look()
         return False
+
+    def _is_in_doubt(self) -> bool:
+        """Whether all is done but for what began only now: a moment later it shows whether that lasts."""
+        if self.course.is_cut or self._doubts >= DOUBTS or not self._quiet.may_be_a_tick:
+            return False
+        self._doubts += 1
+        return True
 
     def note_late(self) -> None:
         """Who still has work, and whether anybody gives it back: those who were asked may, the others cannot."""

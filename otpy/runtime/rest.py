@@ -104,6 +104,11 @@ class Quiet:
         self._looks += 1
         return turns_begun(self._system) == before or self._looks >= PATIENCE
 
+    @property
+    def may_be_a_tick(self) -> bool:
+        """Whether all that was seen last is work that was not there at the look before."""
+        return bool(self._busy) and not self._lasting
+
     def late(self, *, are_others: bool) -> list[Ref[Any]]:
         """Who keeps the tree from rest, with `are_others` beside those that are known to be late.
 

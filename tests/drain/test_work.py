@@ -90,6 +90,28 @@ def test_a_turn_that_has_just_begun_is_not_late_where_somebody_else_is(shop: otp
     assert course.undone == []
 
 
+def test_a_turn_that_has_just_begun_is_not_late_where_the_last_are_done_at_the_end(
+    shop: otpy.System, clock: VirtualClock
+) -> None:
+    """As that of a supervisor whose child was told to leave at the end, and has."""
+    first, second = shop.start(otpy.child(Plain).opts(id="a")), shop.start(otpy.child(Plain).opts(id="b"))
+    work, tick = Gate(), Gate()
+    first.cast(Plain.wait, work)
+    work.reached()
+    course = begin(shop, "by hand", BUDGET)
+    clock.advance(course.plan.end(Phase.DRAIN) - 0.01)
+    work.open()
+    second.cast(Plain.wait, tick)
+    tick.reached()
+    shop.wait_idle()
+    clock.advance(0.01)
+    tick.open()
+    clock.advance(0.05)
+
+    assert course.has_ended()
+    assert (course.late, course.undone) == ([], [])
+
+
 def test_a_tree_that_never_rests_names_who_has_work_at_the_end(shop: otpy.System, clock: VirtualClock) -> None:
     first, second = shop.start(otpy.child(Plain).opts(id="a")), shop.start(otpy.child(Plain).opts(id="b"))
     gates = [Gate(), Gate()]
@@ -101,7 +123,7 @@ def test_a_tree_that_never_rests_names_who_has_work_at_the_end(shop: otpy.System
     gates[1].reached()
     gates[0].open()
     shop.wait_idle()
-    clock.advance(0.01)
+    clock.advance(0.05)  # its work might be a mere tick: a moment later it is not
     gates[1].open()
     shop.stop(timeout=30.0)
 
