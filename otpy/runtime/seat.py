@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from otpy.errors import ActorExit
+from otpy.runtime.frames import frames_of
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -136,12 +136,7 @@ class Seat:
 
     def frames(self) -> list[FrameType]:
         """The frames of what it runs, the outermost first."""
-        frame = sys._current_frames().get(self.ident)  # noqa: SLF001 - the documented way to see other threads
-        found = []
-        while frame is not None:
-            found.append(frame)
-            frame = frame.f_back
-        return found[::-1]
+        return frames_of(self.ident)
 
     def asker(self) -> Seat:
         """Who asks, for a call that is awaited on this thread."""
