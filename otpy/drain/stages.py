@@ -83,6 +83,7 @@ class Working(Asking):
         self._is_confirming = False
         """Whether all are at rest here, and those in processes were asked since then."""
         self._doubts = 0
+        """Looks beyond the end so far."""
 
     def has_quiesced(self, *, is_late: bool, is_tick: bool) -> bool:
         """Whether all that were told have returned."""
@@ -98,7 +99,7 @@ class Working(Asking):
         self._ask_newcomers()
         flights = flights_in(self.system, self.course.top)
         is_quiet = self._quiet.look()  # each time: who is late has had work at the look before, too
-        if is_late and not (self._is_in_doubt() and not flights and self.near.are_done()):
+        if is_late and (flights or not self.near.are_done() or not self._is_in_doubt()):
             self.note_late()
             return True
         if is_quiet and not flights and self.near.are_done() and not self._is_starting():

@@ -60,7 +60,7 @@ class Watchdog:
         self._pool = system.pool
         self.pulse = Pulse(system)
         self._bell = take_lock()  # free while it is to wake up; no Event: a `__del__` that sends may interrupt its code
-        self._started = False
+        self._unstarted = [True]  # who pops it starts the thread: several may be about to hand out a token at once
         self._thread: threading.Thread | None = None
         self._closed = False
         self._calm = 0
@@ -86,17 +86,18 @@ class Watchdog:
         self._ring()
 
     def _on_busy(self) -> None:
-        """A token was handed out; called by any thread, only while the watchdog sleeps."""
+        """A token is about to be handed out; called by any thread, or several, only while the watchdog sleeps."""
         self._pool.on_busy = None
         self._ring()
-        if self._started:
+        try:
+            self._unstarted.pop()
+        except IndexError:
             return
-        self._started = True
         thread = threading.Thread(target=self._run, name="otpy-watchdog", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # can't start new thread; whoever hands out the next token tries again
-            self._started = False
+            self._unstarted.append(True)
             self._pool.on_busy = self._on_busy
         else:
             self._thread = thread

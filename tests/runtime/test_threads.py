@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextvars import Context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from otpy.errors import StartError, ThreadLimitError
 from otpy.events import ThreadLimitNear
 from otpy.runtime.pool import SPARE_WORKERS, Pool, Worker
 from otpy.runtime.seat import Slot
+from otpy.runtime.watchdog import Watchdog
 from otpy.testing import Gate, Recorder
 from support.doer import Doer, flush
 from support.threads import refuse_threads
@@ -350,3 +352,32 @@ def test_a_closed_pool_lets_waiting_threads_go(system: otpy.System) -> None:
     slot.resolve("answer")
     assert slot.lock.acquire(timeout=1)
     assert slot.value == "answer"
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+def test_one_watchdog_is_started_by_several_who_wake_it_at_once(step: int) -> None:
+    """Another one comes before one of the lines of who wakes it first: both have seen that it sleeps."""
+    system = otpy.System("t")
+    watchdog = Watchdog(system)
+    before, wake, lines = sys.gettrace(), watchdog._on_busy, 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal lines
+        if frame.f_code is not Watchdog._on_busy.__code__:
+            return None
+        lines += event == "line"
+        if event == "line" and lines == step:
+            wake()  # which is not traced: nothing is, while a trace function runs
+        return trace
+
+    sys.settrace(trace)
+    try:
+        wake()
+    finally:
+        sys.settrace(before)
+    begun = [thread for thread in threading.enumerate() if thread.name == "otpy-watchdog"]
+    watchdog.close()
+    for thread in begun:
+        thread.join(30.0)
+    assert len(begun) == 1
+    system.stop()
