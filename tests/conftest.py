@@ -18,6 +18,7 @@ from hypothesis import settings
 
 from otpy.runtime.stacks import seats_of
 from otpy.runtime.systems import all_systems
+from otpy.testing.remains import ends_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,9 +119,7 @@ def no_thread_left_behind() -> Iterator[None]:
     yield
     assert sys.exception() is None, "what is raised from now on would seem to come of this"
     new = [thread for thread in threading.enumerate() if thread not in before and not _is_of(lasting, thread)]
-    for thread in new:
-        thread.join(LAST_BREATH)
-    left = [thread for thread in new if thread.is_alive() and not _is_of(lasting, thread)]
+    left = [thread for thread in new if not ends_within(thread, LAST_BREATH) and not _is_of(lasting, thread)]
     assert left == [], f"threads left behind: {''.join(_whereabouts(thread) for thread in left)}"
 
 

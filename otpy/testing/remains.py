@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from otpy.runtime.system import System
 
-__all__ = ["Before"]
+__all__ = ["Before", "ends_within"]
 
 LAST_BREATH = 5.0
 """Real seconds a thread that is already ending may take; only a failing test waits so long."""
@@ -44,15 +45,29 @@ class Before:
 
     def _left_threads(self) -> Iterator[str]:
         """Threads that will not end; those of a running system are no news: it is older, or has been named."""
-        running = [system for system in all_systems() if _runs(system)]
-        theirs = {seat.ident for system in running for seat in seats_of(system)}
         for thread in threading.enumerate():
-            is_shared = bool(running) and thread.name.startswith(SHARED)
-            if thread in self._threads or not thread.name.startswith("otpy") or thread.ident in theirs or is_shared:
+            if thread in self._threads or not thread.name.startswith("otpy") or _is_of_running(thread):
                 continue
-            thread.join(LAST_BREATH)
-            if thread.is_alive():
+            # Again, for one that was only just being started has no number by which to know it.
+            if not ends_within(thread, LAST_BREATH) and not _is_of_running(thread):
                 yield f"{thread.name}: a thread that runs"
+
+
+def ends_within(thread: threading.Thread, seconds: float) -> bool:
+    """Whether a thread ends in so many real seconds, also one that another thread is only just starting.
+
+    Such a one is in `threading.enumerate` already; to `join` it is an error until it has begun.
+    """
+    until = time.monotonic() + seconds
+    if thread._started.wait(seconds):  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells when it begins
+        thread.join(max(0.0, until - time.monotonic()))
+    return not thread.is_alive()
+
+
+def _is_of_running(thread: threading.Thread) -> bool:
+    running = [system for system in all_systems() if _runs(system)]
+    is_shared = bool(running) and thread.name.startswith(SHARED)
+    return is_shared or any(seat.ident == thread.ident for system in running for seat in seats_of(system))
 
 
 def _of_systems(systems: list[System]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from otpy.control.desk import Desk
 from otpy.control.limits import Limits
 from otpy.control.loop import ControlLoop
 from otpy.control.verbs import VERBS
+from otpy.testing.remains import ends_within
 from support.control import RawClient, request
 from support.fake_system import FakeSystem, worker
 
@@ -126,8 +127,7 @@ def test_clients_that_vanish_leave_nothing(serve: Serve, data: bytes) -> None:
         assert alone(server, good)
     for thread in threading.enumerate():
         if thread.name.startswith("otpy-control-k"):  # its command was done, and nobody waits for its end
-            thread.join(30.0)
-            assert not thread.is_alive()
+            assert ends_within(thread, 30.0)
 
 
 def test_clients_that_vanish_while_their_commands_run_leave_nothing(serve: Serve, system: FakeSystem) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import otpy
 from otpy.testing import Recorder
+from otpy.testing.remains import ends_within
 from support.players import Player
 from support.stage import KINDS, PLACES, Stage
 from support.systems import quiet
@@ -43,8 +44,7 @@ def no_thread_left_behind(stage: Stage) -> Iterator[None]:
     resting = {f"otpy-{ref.number}-{ref.id}" for ref in stage.system.tops.values()}
     for thread in threading.enumerate():
         if OWN_THREAD.match(thread.name) and thread.name not in resting:
-            thread.join(LAST_BREATH)
-            assert not thread.is_alive(), f"{thread.name} is left behind"
+            assert ends_within(thread, LAST_BREATH), f"{thread.name} is left behind"
 
 
 @pytest.fixture(scope="package")

@@ -10,6 +10,7 @@ import pytest
 
 import otpy
 from otpy.testing import Gate
+from otpy.testing.remains import ends_within
 from support.doer import BOOM, Doer, flush
 from support.threads import refuse_threads
 
@@ -34,7 +35,7 @@ def gone(system: otpy.System) -> bool:
     """Whether no such thread is left, once those that are ending have ended."""
     for thread in threading.enumerate():
         if "Doer" in thread.name:
-            thread.join(30)
+            ends_within(thread, 30)
     return running(system) == [] and not system.threads
 
 

@@ -13,6 +13,7 @@ import pytest
 import otpy
 from otpy.errors import NoProcError, SpecError
 from otpy.testing import Gate
+from otpy.testing.remains import ends_within
 from support.doer import BOOM, Doer, flush
 
 
@@ -59,8 +60,7 @@ def test_a_stopped_system_leaves_no_thread_and_nothing_in_memory() -> None:
     flush(ref)
     flush(own)
     system.stop()
-    for thread in set(threading.enumerate()) - before:
-        thread.join(30)
+    assert all(ends_within(thread, 30) for thread in set(threading.enumerate()) - before)
     kept = weakref.ref(system)
     del system, ref, own
     gc.collect()

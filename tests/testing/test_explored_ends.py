@@ -11,6 +11,7 @@ import pytest
 
 import otpy
 from otpy.testing import Gate, explore
+from otpy.testing.remains import ends_within
 from support.exploring import Account, found
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ def test_after_a_failure_nothing_is_left_and_the_next_exploration_runs() -> None
 
     assert "ValueError: enough" in str(found(scenario, seeds=3))
     explore(lambda system: system.start(Account), seeds=3)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(30.0)
+    assert all(ends_within(thread, 30.0) for thread in set(threading.enumerate()) - before)
     assert set(threading.enumerate()) - before == set()
 
 
