@@ -63,7 +63,7 @@ class Lane:
         self._failed_before: tuple[str, ...] | None = None  # it was ended: what fails from then on fails of that
         self._kept, self._patience = kept, patience
         self._line, theirs = socket.socketpair()
-        self._lines = self._line.makefile()
+        self._lines = self._line.makefile("rb", buffering=0)  # what it had read ahead, `select` would know nothing of
         descriptor, name = tempfile.mkstemp(prefix="collected-", suffix=".txt", dir=kept)
         self._output = Path(name)
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -96,7 +96,7 @@ class Lane:
 
     def hear(self) -> Outcome | None:
         """Take what it says: how the run has ended, or None where that was only how many tests there are."""
-        told = ""
+        told = b""
         with suppress(ConnectionError):
             told = self._lines.readline()
         if not told:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import io
+import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -260,6 +262,28 @@ def test_a_lane_that_has_not_been_heard_yet_leaves_no_run_behind(suite: Path) ->
     outcome = lane.close()
     assert outcome is not None
     assert outcome.failed == ("test_made_up.py::test_that_fails",)
+
+
+def test_what_a_lane_says_at_once_is_heard_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in a hundred hung: the end of the made-up one was told before its command had heard that it begins."""
+    far: list[socket.socket] = []
+    popen = subprocess.Popen
+
+    def begun(*_: object, pass_fds: list[int], **__: object) -> subprocess.Popen[bytes]:
+        far.append(socket.socket(fileno=os.dup(pass_fds[0])))
+        return popen(["true"])
+
+    monkeypatch.setattr(subprocess, "Popen", begun)
+    lane = Lane([], tmp_path, 60.0)
+    lane.order(1)
+    with far[0]:
+        ended = {"status": 0, "hung": False, "seconds": 1.0, "processor": 1.0}
+        far[0].sendall(b"".join(json.dumps(words).encode() + b"\n" for words in ({"tests": 2}, ended)))
+
+        assert lane.hear() is None
+        assert select.select([lane], [], [], 0.0)[0] == [lane]
+        assert str(lane.hear()) == "run 1: passed, it did not come to its end (1 s, 1 s of processor time)"
+    lane.close()
 
 
 def test_one_that_hangs_shows_its_stacks(stuck: subprocess.Popen[str]) -> None:
