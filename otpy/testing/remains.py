@@ -56,7 +56,8 @@ class Before:
 def ends_within(thread: threading.Thread, seconds: float) -> bool:
     """Whether a thread ends in so many real seconds, also one that another thread is only just starting.
 
-    Such a one is in `threading.enumerate` already; to `join` it is an error until it has begun.
+    Such a one is in `threading.enumerate` already; to `join` it is an error until it has begun. One that has not begun
+    by then counts as ended: it can be one for which no thread was to be had.
     """
     until = time.monotonic() + seconds
     if thread._started.wait(seconds):  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells when it begins

@@ -54,6 +54,12 @@ def last() -> Iterator[threading.Event]:
 
 
 @pytest.fixture
+def before() -> Before:
+    """Taken first, so asked for first."""
+    return Before()
+
+
+@pytest.fixture
 def slow(last: threading.Event) -> Iterator[Slow]:
     """A thread that another one is just starting."""
     one = Slow("otpy-slow", last)
@@ -84,13 +90,8 @@ def test_one_that_could_not_be_started_counts_as_ended() -> None:
     assert ends_within(threading.Thread(target=int), 0.0)
 
 
-def test_a_thread_that_is_only_just_starting_is_nothing_left(last: threading.Event) -> None:
+def test_a_thread_that_is_only_just_starting_is_nothing_left(before: Before, slow: Slow, last: threading.Event) -> None:
     """A run of all tests in a hundred failed with "cannot join thread before it is started"."""
-    before = Before()
-    one = Slow("otpy-slow", last)
-    starter = threading.Thread(target=one.start)
-    starter.start()
-    one.listed.wait()
+    assert slow in threading.enumerate()
     last.set()
     assert before.left_since() == []
-    starter.join()
